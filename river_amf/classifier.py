@@ -64,9 +64,9 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         Prior probability b that a node is split, in (0, 1). The paper uses 0.5; values of 0.8 to
         0.9 often lower the log-loss.
     max_categories
-        Maximum number of categories that the forest remembers of each feature. When one more
-        arrives, the rarer half is forgotten (in a tie, those that came first), and the rest predict
-        as before. A forgotten category that returns counts as new. `None` means no limit.
+        Maximum number of categories of each feature. One more takes the place of the one that was
+        learned longest ago, with all that is known of it. That one counts as new if it returns.
+        `None` means no limit.
     absent
         What a feature means that a sample lacks: `"missing"`, or `"zero"` for sparse samples such
         as bags of words. With `"missing"`, a missing category is one more category, and a missing

@@ -563,6 +563,7 @@ class NaiveForest(GrowingForest):
         at_once = self.pending.take_back(row_of(self, x), self.n_learnt)
         x = self.without_mismatches(x, learns=True)
         self.check_features(x)
+        self.admit_categories(x)
         if y not in self.labels:
             self.labels.append(y)
             self.biases.append(0.0)

@@ -4,6 +4,7 @@
 keeps all that it has seen.
 """
 
+import itertools
 import math
 import numbers
 import sys
@@ -28,7 +29,6 @@ N_BINS = 16  # for the values of a number
 N_BUCKETS = 64  # for the categories of a feature
 
 # linear models and profiles
-LEAST_PLACES = 64  # for the categories of a feature
 
 # Relevance of a feature: from the buckets of its values, the values (None for categories), the
 # targets and the weights of its samples.
@@ -176,9 +176,8 @@ class Column:
         self.measure = measure
         self.max_categories = max_categories
         self.codes: dict[Any, int] = {}  # of the categories known, in order of arrival
-        self.uses: dict[Any, int] = {}
-        self.given: list[int] = []  # all codes ever given
-        self.first_free = 0  # the codes below are from before the rarest were last forgotten
+        self.last_uses: dict[Any, int] = {}  # when each was learned last
+        self.clock = itertools.count()
         self.index = index
         self.is_categorical = not is_number(first_value)
         self.values: list[Any] = []
@@ -200,7 +199,7 @@ class Column:
         had_one = self.stand_in() is not None
         self.values.append(value)
         if self.is_categorical:
-            self._add_category(value)
+            self.admit(value)
             return False
         forgets = had_one and self.stand_in() is None and self.range.width() > 0
         if forgets:
@@ -232,37 +231,14 @@ class Column:
         if not self.is_suspect:
             self.observations.append(Observation(number, value, target, weight, self.bucket(value)))
 
-    def _add_category(self, value: Any) -> None:
-        """Count a category; if there is one too many, forget the rarest."""
-        bound = self.max_categories
+    def admit(self, value: Any) -> None:
+        """Give a category that is about to be learned a code, perhaps that of another one."""
         if value not in self.codes:
-            self.given.append(self.next_code())
-            self.codes[value] = self.given[-1]
-            if bound is not None and len(self.codes) > bound:
-                *others, _newest = self.codes
-                number = {category: i for i, category in enumerate(others)}
-                others.sort(key=lambda category: (self.uses[category], number[category]))
-                for category in others[: len(others) - bound // 2]:
-                    del self.codes[category], self.uses[category]
-                for category in self.uses:
-                    self.uses[category] //= 2
-                # the next codes begin at a multiple of bound + 1 that exceeds all others
-                self.first_free = (max(self.given) // (bound + 1) + 1) * (bound + 1)
-        self.uses[value] = self.uses.get(value, 0) + 1
-
-    def next_code(self) -> int:
-        """Return the code of the next new category.
-
-        With a bound, it differs from those of all known categories, modulo bound + 1.
-        """
-        bound = self.max_categories
-        if bound is None:
-            return len(self.codes)
-        taken = {code % (bound + 1) for code in self.codes.values()}
-        code = self.first_free
-        while code % (bound + 1) in taken:
-            code += 1
-        return code
+            code = len(self.codes)
+            if code == self.max_categories:
+                code = self.codes.pop(min(self.codes, key=self.last_uses.__getitem__))
+            self.codes[value] = code
+        self.last_uses[value] = next(self.clock)
 
     def winsorize(self, value: Any, kind: str) -> Any:
         """Move an outlier to the end of the range, unless the intensity is "unit"."""
@@ -271,23 +247,20 @@ class Column:
         return self.range.winsorize(float(value))
 
     def encode(self, value: Any, tree_key: int) -> float:
-        """Turn a value into a tree's number; an unseen category gets the next free code."""
+        """Turn a value into a tree's number; an unseen category gets a code of its own."""
         if not self.is_categorical:
             return float(value)
         return category_number(self.code(value), self.index, tree_key)
 
     def code(self, value: Any) -> int:
-        """Return the code of a category, for an unseen one the next that is free."""
+        """Return the code of a category, for an unseen one a code that no other has."""
         if value is MISSING:
             return MISSING_CODE
-        return self.codes[value] if value in self.codes else self.next_code()
+        return self.codes.get(value, len(self.codes))
 
     def place(self, value: Any) -> int:
         """Return the place of a category in linear models and profiles, less one."""
-        if value is MISSING:
-            return -1
-        code, bound = self.code(value), self.max_categories
-        return code if bound is None else code % max(bound + 1, LEAST_PLACES)
+        return -1 if value is MISSING else self.code(value)
 
     def base_intensity(self, kind: str) -> float:
         """lambda_j before relevance: 1, or one over the range (DESIGN.md: split intensity)."""
@@ -424,6 +397,12 @@ class Columns:
         for name, value in x.items():
             if name in self.columns and not is_missing(value):
                 self.columns[name].check(value)
+
+    def admit_categories(self, x: dict[Hashable, Any]) -> None:
+        """Give the categories of known columns that are about to be learned their codes."""
+        for name, column in self.columns.items():
+            if column.is_categorical and not is_missing(x.get(name)):
+                column.admit(x[name])
 
     def add_values(self, x: dict[Hashable, Any]) -> list[int]:
         """Add the values of x; return the columns whose earlier ones are forgotten.

@@ -547,6 +547,7 @@ class NaiveRegressor(GrowingForest):
         at_once = self.pending.take_back(row_of(self, x), self.n_learnt)
         x = self.without_mismatches(x, learns=True)
         self.check_features(x)
+        self.admit_categories(x)
         votes = self._votes(x)
         is_first = self.first_target is None
         if is_first:

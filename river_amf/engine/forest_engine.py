@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -23,7 +23,6 @@ from river_amf.inputs.columns import (
     EncodedBlock,
     NewCategory,
     SchemaChange,
-    column_part,
     encode_to_learn,
     encode_to_predict,
     row_reader,
@@ -41,7 +40,6 @@ from river_amf.persistence import validation
 from river_amf.state import layout
 from river_amf.state.arena import Arena, Block
 
-_LEAST_PART = 1024  # minimum rows that are encoded at once
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
 Rows = NDArray[np.int64]
@@ -55,19 +53,6 @@ class BlockAnswers(NamedTuple):
     answers: Answers  # (n_rows, n_labels) probabilities, or what `layout` says of real targets
     n_known: Rows  # how many of the labels were known when each row was predicted
     labels: list[Hashable]  # known at the end of the block
-
-
-class LabeledRows(NamedTuple):
-    """A block that is to be learned."""
-
-    table: list[Column]
-    labels: Column
-    weights: Weights
-
-    def part(self, start: int, stop: int) -> LabeledRows:
-        """Return the rows from `start` to `stop`."""
-        table = [column_part(column, start, stop) for column in self.table]
-        return LabeledRows(table, column_part(self.labels, start, stop), self.weights[start:stop])
 
 
 class Engine(SampleEngine):
@@ -140,20 +125,35 @@ class Engine(SampleEngine):
         check_rows(table, labels, weights, features, known_labels, parameters.n_classes)
         check_totals(self.total_weight, weights, parameters.task, are_rows=True)
         n_restarts = self._n_restarts(parameters)
-        n_known = np.zeros(table.n_rows, np.int64)
-        answers: list[list[float]] = []
+        rows = zip(range(table.n_rows), table.samples(), strict=True)
+        answers = self._learn_singly(rows, labels, weights, parameters, predicts)
+        self._log_restarts(n_restarts)
+        return answers
+
+    def _learn_singly(
+        self,
+        rows: Iterable[tuple[int, Any]],
+        labels: Column,
+        weights: Weights,
+        parameters: Parameters,
+        predicts: bool,
+        level: float = 0.0,
+    ) -> BlockAnswers:
+        """Learn numbered rows one by one; if `predicts`, predict each one before it is learned."""
+        n_known: list[int] = []
+        found: list[list[float]] = []
         problems = Problems()
-        for row, x in enumerate(table.samples()):
+        for row, x in rows:
+            n_known.append(len(self.labels) * predicts)
             if predicts:
-                n_known[row] = len(self.labels)
-                answers.append(list(self.answer(x).values()))
+                found.append(self.numbers(x, level))
             problems.try_at(row, self._learn, x, labels.at(row), float(weights[row]), parameters)
             problems.raise_first()
-        self._log_restarts(n_restarts)
-        proba = np.zeros((table.n_rows, len(self.labels)))
-        for row, answer in enumerate(answers):
-            proba[row, : len(answer)] = answer
-        return BlockAnswers(proba, n_known, list(self.labels))
+        answers = self.labels.blank_answers(len(n_known), 0, level)
+        for row, numbers in enumerate(found):
+            n = min(len(numbers), answers.shape[1])
+            answers[row, :n] = numbers[:n]
+        return BlockAnswers(answers, np.array(n_known, np.int64), list(self.labels))
 
     # Blocks
 
@@ -184,41 +184,47 @@ class Engine(SampleEngine):
         level: float = 0.0,
     ) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
-        # It is one part, unless categories are forgotten on the way: which ones, and so how the
-        # rest is encoded, depends on what has been learned by then. The first part checks all rows.
+        # Rows from the first one on that has a category too many go one by one: which category it
+        # replaces, and so how the rest is encoded, depends on what has been learned by then.
         n_restarts = self._n_restarts(parameters)
-        rows = LabeledRows(table, labels, weights)
-        parts = [self._learn_part(rows, parameters, predicts, level)]
-        n_rows, done = len(weights), len(parts[0].answers)
-        while done < n_rows:
-            stop = min(n_rows, done + max(_LEAST_PART, 2 * (bound_of(parameters) or 0)))
-            parts.append(self._learn_part(rows.part(done, stop), parameters, predicts, level))
-            done += len(parts[-1].answers)
+        answers = self._learn_part(table, labels, weights, parameters, predicts, level)
+        done = len(answers.answers)
+        if done < len(weights):
+            sample = row_reader(table)
+            rows = ((row, sample(row)) for row in range(done, len(weights)))
+            rest = self._learn_singly(rows, labels, weights, parameters, predicts, level)
+            answers = _joined(answers, rest)
         self._log_restarts(n_restarts)
-        return _joined(parts)
+        return answers
 
     def _learn_part(
-        self, rows: LabeledRows, parameters: Parameters, predicts: bool, level: float
+        self,
+        table: list[Column],
+        labels: Column,
+        weights: Weights,
+        parameters: Parameters,
+        predicts: bool,
+        level: float,
     ) -> BlockAnswers:
-        """Learn the rows of a block up to the first one that changes how the rest is encoded."""
+        """Check a block, and learn the rows up to the first one with a category too many."""
         first = self._known_for(parameters)
-        encoded = encode_to_learn(
-            *rows, first.features, first.labels, parameters.n_classes, bound_of(parameters)
-        )
-        check_totals(self.total_weight, rows.weights, parameters.task, are_rows=True)
+        known = first.features, first.labels, parameters.n_classes, bound_of(parameters)
+        encoded = encode_to_learn(table, labels, weights, *known)
+        check_totals(self.total_weight, weights, parameters.task, are_rows=True)
+        n_rows, n_jobs = min(len(weights), encoded.full_at), parameters.n_jobs
         first.features.warn(encoded.mismatches)
-        warn_of_numbers(first.features, ((new.feature, new.category) for new in encoded.categories))
-        n_rows, n_jobs = min(len(rows.weights), encoded.full_at + 1), parameters.n_jobs
-        self._check_rows_to_learn(first, encoded, rows.weights[:n_rows])
+        new = ((new.feature, new.category) for new in encoded.categories if new.row < n_rows)
+        warn_of_numbers(first.features, new)
+        self._check_rows_to_learn(first, encoded, weights[:n_rows])
         self._hold()
         n_new = sum(len(change.label) for change in encoded.schema_changes)
-        answers = self.labels.blank_answers(len(rows.weights), n_new, level)
-        block = Block(encoded.values, encoded.targets, rows.weights, answers)
+        answers = self.labels.blank_answers(len(weights), n_new, level)
+        block = Block(encoded.values, encoded.targets, weights, answers)
         block.is_at_once = predicts
         if self.predictions.have_early:
-            block.sample = row_reader(rows.table)
+            block.sample = row_reader(table)
             if self.known.arena is None and first.arena is not None:  # rows before the first one
-                n_unlearned = int(np.argmax([*(rows.weights > 0.0), True]))
+                n_unlearned = int(np.argmax([*(weights > 0.0), True]))
                 self._note_late_rows(first.arena, block, 0, n_unlearned)
         n_known = np.zeros(n_rows, np.int64)
         learn = functools.partial(
@@ -230,8 +236,8 @@ class Engine(SampleEngine):
             learn(range(start, change.row))
             if predicts:
                 self._predict_range(block, range(change.row, change.row + 1), n_jobs)
-            known = first if self.known.arena is None else self.known  # it has warned already
-            self._learn_change(known, block, change, encoded.categories, parameters)
+            own = first if self.known.arena is None else self.known  # it has warned already
+            self._learn_change(own, block, change, encoded.categories, parameters)
             start = change.row + 1
         n_known[start:] = len(self.labels)
         learn(range(start, n_rows))
@@ -342,6 +348,8 @@ class Engine(SampleEngine):
             for each in workers:  # of a call that was interrupted
                 each.wait()
             self._run_chunk(block, start, stop, n_jobs, workers)
+            is_learned = block.weights[start:stop] > 0.0
+            features.use_all(block.values[start:stop, : len(features)][is_learned])
 
         self._carry_out(Known(features, labels, arena), lambda: block.stage != UNOPENED, learn)
         return stop
@@ -404,12 +412,10 @@ def _n_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _joined(parts: list[BlockAnswers]) -> BlockAnswers:
-    """Return the answers of a block, given those of its parts."""
-    if len(parts) == 1:
-        return parts[0]
-    starts = np.cumsum([0, *(len(part.answers) for part in parts)])
-    answers = np.zeros((starts[-1], parts[-1].answers.shape[1]))
-    for start, part in zip(starts, parts, strict=False):
-        answers[start : start + len(part.answers), : part.answers.shape[1]] = part.answers
-    return BlockAnswers(answers, np.concatenate([part.n_known for part in parts]), parts[-1].labels)
+def _joined(answers: BlockAnswers, more: BlockAnswers) -> BlockAnswers:
+    """Return the answers for a block, given those of its two parts."""
+    width = answers.answers.shape[1]
+    joined = np.zeros((len(answers.answers) + len(more.answers), more.answers.shape[1]))
+    joined[: len(answers.answers), :width] = answers.answers
+    joined[len(answers.answers) :] = more.answers
+    return BlockAnswers(joined, np.append(answers.n_known, more.n_known), more.labels)

@@ -12,6 +12,7 @@ sample or nothing, and of a block all rows up to one.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable
 from typing import Any, Self
 
@@ -33,6 +34,7 @@ from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.inputs.targets import Targets
 from river_amf.kernels import (
+    DONE,
     INFINITE,
     NONE,
     OCCUPIED,
@@ -117,13 +119,15 @@ class SampleEngine(LateLabels):
         if self.predictions.keys:
             is_late = int(self._find_late(x, features, arena, sample))
         target, address = float(label), sample.prediction.address
-        self.pending = self._finish_sample
+        self.pending = functools.partial(self._finish_sample, n_learned)
         status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
         if status < 0:
             self._enlarge(status)
             status = self._learn_encoded(sample, target, weight, is_late)
         elif status == RELEASED:
             self._drop_rows()
+        if status in (DONE, RELEASED):
+            features.use(sample)
         self.pending = None
         if status == INFINITE:
             features.check(x)  # raises
@@ -211,8 +215,11 @@ class SampleEngine(LateLabels):
             return int(self.arena.handle["version"][0]) != version
 
         def learn() -> None:
+            for name, category in reading.new.categories:
+                known.features.put(name, category, row[name])
             if not has_begun() or self.arena.handle["next_tree"][0] != NONE:
                 self._learn_encoded(sample, target, weight, is_late)
+            known.features.use(sample)
 
         self._carry_out(known, has_begun, learn)
 
@@ -241,12 +248,13 @@ class SampleEngine(LateLabels):
         finish()
         self.pending = None
 
-    def _finish_sample(self) -> None:
+    def _finish_sample(self, n_learned: int) -> None:
         """Learn the sample at hand, which brings nothing new, in the trees that are left."""
-        handle = self.arena.handle[0]
+        handle, sample = self.arena.handle[0], self.features.sample
         if handle["next_tree"] != NONE:
-            target, weight = float(handle["target"]), float(handle["weight"])
-            self._learn_encoded(self.features.sample, target, weight)
+            self._learn_encoded(sample, float(handle["target"]), float(handle["weight"]))
+        if self.arena.n_learned[0] > n_learned:
+            self.features.use(sample)
 
     def _learn_encoded(
         self, sample: EncodedSample, target: float, weight: float, is_late: int = 0
@@ -298,10 +306,20 @@ class SampleEngine(LateLabels):
         self, x: Any, level: float, parameters: Parameters | None = None
     ) -> tuple[float, float, float]:
         """Return the prediction, and the quantiles of the target at both ends of a level."""
-        features, _, arena = self.known
-        if arena is None:
+        if self.known.arena is None:
             prediction = self.answer(x, parameters)  # raises if the sample is not valid
             return prediction, *self.labels.no_quantiles(level)
+        answer, origin = self.numbers(x, level), self.labels.origin
+        return answer[LOCATION] + origin, answer[LOWER] + origin, answer[UPPER] + origin
+
+    predict_quantiles = exclusive(quantiles)
+
+    def numbers(self, x: Any, level: float) -> list[float]:
+        """Return the numbers of an answer, with quantiles if there is a level; none at first."""
+        features, _, arena = self.known
+        if arena is None or not level:
+            self.answer(x)
+            return [] if arena is None else features.sample.prediction.buffer.tolist()
         sample = features.encode(x)
         self._fit_prediction(arena, sample)
         answer = sample.prediction.buffer
@@ -309,14 +327,11 @@ class SampleEngine(LateLabels):
         try:
             if self._predict_encoded(arena, sample) == INFINITE:
                 features.check(x)  # raises
-            prediction, lower, upper = answer[LOCATION], answer[LOWER], answer[UPPER]
             self._keep(features, sample, arena)
+            numbers: list[float] = answer.tolist()
+            return numbers
         finally:
             answer[LOWER] = 0.0  # or the next prediction would take it for a level
-        origin = self.labels.origin
-        return prediction + origin, lower + origin, upper + origin
-
-    predict_quantiles = exclusive(quantiles)
 
     def _predict_encoded(self, arena: Arena, sample: EncodedSample) -> int:
         """Write the prediction for a sample to its buffer; return the answer of the kernel."""

@@ -101,9 +101,6 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     if parameters.max_nodes is not None:
         shorter = max(SHORTER_LIST, parameters.max_nodes // 8)
         settings["longest_list"] = min(LONGEST_LIST, shorter)
-    bound = bound_of(parameters)
-    settings["period"] = 0 if bound is None else bound + 1
-    settings["most_places"] = 2**53 if bound is None else max(bound + 1, layout.LEAST_PLACES)
     settings["use_aggregation"] = parameters.use_aggregation
     settings["fades"] = parameters.fading_factor is not None
     settings["fading_factor"] = parameters.fading_factor or 0.0

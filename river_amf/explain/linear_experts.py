@@ -81,7 +81,7 @@ def inputs(
             of_codes = arena.category_weights[row, :, :n_labels]
             for category, code in codes.items():
                 is_own = float(values[column] == code)
-                place = place_of(int(arena.settings["most_places"][0]), code)
+                place = place_of(code)
                 weights_of_code = of_codes[place] if place < len(of_codes) else np.zeros(n_labels)
                 yield Input(LOGISTIC, name, category, weights_of_code, is_own)
             row += 1

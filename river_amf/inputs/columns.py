@@ -58,17 +58,6 @@ class EncodedBlock(NamedTuple):
     mismatches: list[Mismatch]  # of all features, by row
 
 
-def column_part(column: Column, start: int, stop: int) -> Column:
-    """Return the rows of a column from `start` to `stop`, with the values that they hold."""
-    rows = None if column.rows is None else column.rows[start:stop]
-    if column.numbers is not None:
-        return column._replace(numbers=column.numbers[start:stop], rows=rows)
-    used, codes = np.unique(column.codes[start:stop], return_inverse=True)
-    n_missing = int((used < 0).sum())  # at most one code, the first, means missing
-    values = [column.values[u] for u in used[n_missing:].tolist()]
-    return Column(column.name, None, codes.astype(np.int64) - n_missing, values, rows)
-
-
 def row_reader(columns: list[Column]) -> Callable[[int], dict[Hashable, Any]]:
     """Return a function that returns a row of a block as a sample."""
     values: dict[Hashable, list[Any]] = {}
@@ -113,8 +102,8 @@ def encode_to_learn(
     problems: Problems | None = None,
 ) -> EncodedBlock:
     """Check and encode a block for learning, where rows of weight 0 will not be learned."""
-    # Up to the row where a feature would hold too many categories: then the rarest are forgotten,
-    # and those depend on what has been learned by then. `problems` may hold some already.
+    # Up to the row where a feature would hold too many categories: which one goes depends on what
+    # has been learned by then. `problems` may hold some already.
     problems = problems or Problems()
     mismatches: Mismatched = []
     is_learnt = weights > 0.0
@@ -143,14 +132,12 @@ def encode_to_learn(
                 NewCategory(first, name, own) for own in (coding.codes if coding else [])
             ]
         categories += added
-        if coding is not None and len(added) >= coding.n_free:
-            full_at = min(full_at, added[coding.n_free - 1].row)
+        if coding is not None and len(added) > coding.n_free:
+            full_at = min(full_at, added[coding.n_free].row)
     targets, label_rows = known_labels.encode(labels, found, is_learnt, n_classes, problems)
     problems.raise_first()
     for row in label_rows:
         new.setdefault(row, NewFeatures.none())
-    if full_at < NEVER:
-        new.setdefault(full_at, NewFeatures.none())
     schema_changes = [SchemaChange(row, label_rows.get(row, []), new[row]) for row in sorted(new)]
     names = list(features)
     for change_ in schema_changes:
@@ -240,7 +227,7 @@ def _code_categories(
     # In rows before a category is first learned, it has the code that would be next at that point.
     learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
     order = [u for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER]
-    ahead = coding.codes_ahead(len(order) + 1)
+    ahead = coding.next_code + np.arange(len(order) + 1)
     table = table.copy()
     table[order] = ahead[:-1]
     encoded = taken(table, column.codes, np.nan)

@@ -236,10 +236,9 @@ class Features:
 
     # The first value of a feature that is not missing decides whether it is numeric or categorical;
     # see `mismatch` for features whose values of the wrong kind count as missing. Columns are
-    # numbered in order of first appearance, and so are the categories of a feature, as long as none
-    # is forgotten. In an encoded row, missing values are NaN. New features, and categories that are
-    # forgotten, make a new object, which the engine puts in the place of the old one in one step;
-    # it shares the codes of the other features.
+    # numbered in order of first appearance, and so are the categories of a feature, up to their
+    # bound. In an encoded row, missing values are NaN. New features make a new object, which the
+    # engine puts in the place of the old one in one step, and which shares the codes of the others.
 
     vocabulary: Vocabulary | None = None  # of words (see `sparse_features`)
 
@@ -280,6 +279,11 @@ class Features:
         self.sample = EncodedSample(len(self))
         codes = [(self._columns[name], known.codes) for name, known in self._categories.items()]
         self.encode_known = _encoder(self._columns, codes, self.sample)
+        self._bounded = [
+            (self._columns[name], known)
+            for name, known in self._categories.items()
+            if known.bound is not None
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
         categories = {name: known.copy() for name, known in self._categories.items()}
@@ -314,10 +318,12 @@ class Features:
         undecided = size_of(self._undecided) + sum(map(sys.getsizeof, self._undecided.values()))
         return size_of(self._columns) + categories + undecided + self.sample.nbytes
 
-    def dictionaries(self) -> list[dict[Hashable, int]]:
+    def dictionaries(self) -> list[dict[Any, Any]]:
         """Return what new categories and words are added to in place."""
-        codes = [known.codes for known in self._categories.values()]
-        return codes if self.vocabulary is None else [*codes, self.vocabulary.slots]
+        dictionaries: list[dict[Any, Any]] = []
+        for known in self._categories.values():
+            dictionaries += [known.codes] if known.bound is None else [known.codes, known.used]
+        return dictionaries if self.vocabulary is None else [*dictionaries, self.vocabulary.slots]
 
     @property
     def names(self) -> list[Hashable]:
@@ -350,19 +356,18 @@ class Features:
 
     @property
     def next_codes(self) -> list[int | None]:
-        """The code of the next new category of each column, None for a numeric one."""
+        """The code of an unknown category of each column, None for a numeric one."""
         known = (self._categories.get(name) for name in self)
         return [None if categories is None else categories.next_code for categories in known]
 
     @property
     def n_codes(self) -> int:
         """All codes of categories so far are below this number."""
-        return max((known.n_codes for known in self._categories.values()), default=0)
+        return max(map(len, self._categories.values()), default=0)
 
     def encode(self, x: Any) -> EncodedSample:
         """Encode any sample, ignoring unknown features, or raise as `check` does."""
-        # The result is overwritten by the next call. A new category gets the code that it would
-        # have if it were learned next.
+        # The result is overwritten by the next call. A new category gets a code that no other has.
         known = self.encode_known(x)
         return self.encode_unusual(x) if known is None else known
 
@@ -399,7 +404,7 @@ class Features:
             number = as_number(name, value)
             if known is None or number != number:
                 return number
-            # a warning gives no example, as categories may be forgotten in the middle of a block
+            # a warning gives no example, as categories may go in the middle of a block
             is_error = self.mismatches is None
             example = f"such as {shown(next(iter(known.codes)))}, " * is_error
             wrong = number_for_categories(name, value, example)
@@ -517,40 +522,35 @@ class Features:
         }
         for name, category in new.categories:
             if name in kinds:
-                known[name].add(category)
+                known[name].put(category, 0)
         undecided = self._undecided | dict(new.undecided)
         undecided = {name: first for name, first in undecided.items() if name not in kinds}
         return self._with(_columns=columns, _categories=known, _undecided=undecided)
 
     def add_category(self, name: Hashable, category: Hashable) -> None:
         """Give a category of a known feature the next code, unless it has one."""
-        self._categories[name].add(category)
+        known = self._categories[name]
+        known.put(category, known.code_to_learn(category))
+
+    def put(self, name: Hashable, category: Hashable, code: float) -> None:
+        """Give a category of a known feature a code, which another one may lose."""
+        self._categories[name].put(category, int(code))
+
+    def use(self, sample: EncodedSample) -> None:
+        """Note that a sample has been learned: its categories are those that were used last."""
+        if self._bounded:
+            row = sample.values[0].tolist()
+            for column, known in self._bounded:
+                known.use(row[column])
+
+    def use_all(self, rows: NDArray[np.float64]) -> None:
+        """Note that encoded rows have been learned, in their order."""
+        for column, known in self._bounded:
+            latest = dict.fromkeys(rows[::-1, column].tolist())
+            for code in reversed(latest):
+                known.use(code)
 
     @property
     def is_categorical(self) -> list[bool]:
         """Whether each column is categorical."""
         return [name in self._categories for name in self._columns]
-
-    def without_rarest(
-        self, new: list[tuple[Hashable, Hashable]], uses: NDArray[np.int64]
-    ) -> tuple[Self, NDArray[np.int64]]:
-        """Return features, with at most one new category each, that hold no more than they may.
-
-        `uses` counts the categories, with a row for each categorical feature. It is returned as it
-        has to be then. Unless something is forgotten, both are returned as they are.
-        """
-        categories = dict(self._categories)
-        full = [
-            (name, category)
-            for name, category in new
-            if categories[name].n_free <= (category not in categories[name].codes)
-        ]  # the last code is taken
-        if not full:
-            return self, uses
-        uses = uses.copy()
-        for name, category in full:
-            known = categories[name].copy()
-            known.add(category)
-            row = list(categories).index(name)
-            categories[name] = known.without_rarest(uses[row])
-        return self._with(_categories=categories), uses

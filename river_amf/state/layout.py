@@ -79,9 +79,7 @@ SETTINGS = np.dtype(
         ("restart_threshold", "f8"),  # 0 for never
         ("judges_trees", "i8"),  # whether the predictions of single trees are compared with y
         ("has_categories", "i8"),
-        ("period", "i8"),  # categories are counted in slot "code modulo period"; 0 for not at all
         ("n_codes", "i8"),  # all codes of categories so far are below it
-        ("most_places", "i8"),  # of the categories of a feature in linear models and profiles
         ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
         ("max_columns", "i8"),  # most features if there are words
         ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
@@ -232,7 +230,6 @@ ANSWER = 9  # numbers in an answer, the last of which are scratch
 
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
 N_BINS = 16  # equal parts of the range of a number, each with a bucket; profiles are for their ends
-LEAST_PLACES = 64  # of the categories of a feature in linear models and profiles, with any bound
 
 N_COSINES = 100  # random Fourier features of a linear model
 N_WAVES = 200  # random Fourier features of a trend
@@ -289,8 +286,7 @@ _MOMENTS = ((np.s_[..., -2:-1], -_FARTHEST, _FARTHEST), (np.s_[..., -1:], 0, _LA
 # a real target the four above. `target`, `score` and `error` are empty unless targets are real.
 # `moment` is the classes with relevance, otherwise empty; `faded` is the classes plus two with
 # fading, otherwise empty; for real targets, the mean and the sum of squares take the place of
-# classes in both. `counted` is the categorical features with a bound on their categories, otherwise
-# empty; `place` is the places of their categories (`place_of`). Without linear models all of these
+# classes in both. `place` is that of each category (`place_of`). Without linear models all of these
 # are empty: `timescale`, at which features are standardised; `draw` of random Fourier features;
 # `linear_class`, the classes; `input`, an intercept and the features or cosines; `onehot`, the
 # categorical features. `voter` is trees and linear models, that of the words included;
@@ -303,7 +299,7 @@ LINEAR_AXES = ("linear_model", "timescale", "draw", "linear_class", "input", "on
 AXES_OF_TRENDS = ("trend", "fit", "term", "wave", "profile", "category_profile", "residual")
 AXES = (
     *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score", "error"),
-    *("context", "counted", "slot", "place"),
+    *("context", "place"),
     *LINEAR_AXES,
     *("cosine", "tree_target", "stack"),
     *AXES_OF_TRENDS,
@@ -335,7 +331,6 @@ FIELDS = {
     "residual_buckets": Field(
         np.float64, ("residual", N_BUCKETS, "moment"), bounds=_WEIGHTED_MEANS
     ),
-    "uses": Field(np.int64, ("counted", "slot"), bounds=_COUNTS),
     "bias": Field(np.float64, ("class",), bounds=_FACTORS),
     "errors": Field(np.float64, ("error",), bounds=_SUMS),
     "words": Field(WORD, ("word",), bounds=_OF_WORD),
@@ -518,13 +513,13 @@ def shapes(
     }
 
 
-def place_of(most_places: int, code: float) -> int:
+def place_of(code: float) -> int:
     """Return the place of a category in linear models and profiles, 0 for a missing value.
 
-    >>> [place_of(64, code) for code in (0.0, 63.0, 64.0, MISSING_CODE)]
-    [1, 64, 1, 0]
+    >>> [place_of(code) for code in (0.0, 63.0, MISSING_CODE)]
+    [1, 64, 0]
     """
-    return 0 if code == MISSING_CODE else 1 + int(code) % most_places
+    return 0 if code == MISSING_CODE else 1 + int(code)
 
 
 def output_places(lengths: dict[str, int]) -> list[int]:
@@ -569,7 +564,6 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
 def lengths_of_categorical(settings: Array, n_categorical: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the number of categorical features."""
     return {
-        "counted": n_categorical if settings["period"][0] else 0,
         "onehot": n_categorical if settings["n_linear_models"][0] else 0,
         "category_profile": n_categorical if settings["n_trends"][0] else 0,
     }
@@ -602,14 +596,6 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
     }
 
 
-def lengths_of_codes(settings: Array, n_codes: int) -> dict[str, int]:
-    """Return the lengths of the axes that depend on the codes of categories, below `n_codes`."""
-    return {
-        "slot": min(n_codes, int(settings["period"][0])),
-        "place": 1 + min(n_codes, int(settings["most_places"][0])),
-    }
-
-
 def node_bytes(settings: Array, n_features: int, n_classes: int) -> int:
     """Return the bytes that a node with its box takes, given the number of features and classes."""
     lengths = lengths_of_classes(settings, n_classes) | {"feature": n_features}
@@ -635,8 +621,8 @@ def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, 
         | lengths_of_categorical(settings, n_categorical)
         | lengths_of_experts(settings, len(trees))
         | lengths_of_words(settings, int(settings["n_words"][0]))
-        | lengths_of_codes(settings, int(settings["n_codes"][0]))
         | {
+            "place": 1 + int(settings["n_codes"][0]),
             "node": int(trees["n_nodes"].max()),
             "box": int(trees["n_boxes"].max()),
             "row": int(counters["n_rows"][0]),
