@@ -119,14 +119,16 @@ class SampleEngine(LateLabels):
         if self.predictions.keys:
             is_late = int(self._find_late(x, features, arena, sample))
         target, address = float(label), sample.prediction.address
-        self.pending = functools.partial(self._finish_sample, n_learned)
+        self.pending = self._finish_sample
+        if features.bounded:
+            self.pending = functools.partial(self._finish_sample, n_learned)
         status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
         if status < 0:
             self._enlarge(status)
             status = self._learn_encoded(sample, target, weight, is_late)
         elif status == RELEASED:
             self._drop_rows()
-        if status in (DONE, RELEASED):
+        if features.bounded and status in (DONE, RELEASED):
             features.use(sample)
         self.pending = None
         if status == INFINITE:
@@ -248,7 +250,7 @@ class SampleEngine(LateLabels):
         finish()
         self.pending = None
 
-    def _finish_sample(self, n_learned: int) -> None:
+    def _finish_sample(self, n_learned: int = 0) -> None:
         """Learn the sample at hand, which brings nothing new, in the trees that are left."""
         handle, sample = self.arena.handle[0], self.features.sample
         if handle["next_tree"] != NONE:

@@ -279,7 +279,7 @@ class Features:
         self.sample = EncodedSample(len(self))
         codes = [(self._columns[name], known.codes) for name, known in self._categories.items()]
         self.encode_known = _encoder(self._columns, codes, self.sample)
-        self._bounded = [
+        self.bounded = [
             (self._columns[name], known)
             for name, known in self._categories.items()
             if known.bound is not None
@@ -538,14 +538,13 @@ class Features:
 
     def use(self, sample: EncodedSample) -> None:
         """Note that a sample has been learned: its categories are those that were used last."""
-        if self._bounded:
-            row = sample.values[0].tolist()
-            for column, known in self._bounded:
-                known.use(row[column])
+        row = sample.values[0].tolist() if self.bounded else []
+        for column, known in self.bounded:
+            known.use(row[column])
 
     def use_all(self, rows: NDArray[np.float64]) -> None:
         """Note that encoded rows have been learned, in their order."""
-        for column, known in self._bounded:
+        for column, known in self.bounded:
             latest = dict.fromkeys(rows[::-1, column].tolist())
             for code in reversed(latest):
                 known.use(code)
