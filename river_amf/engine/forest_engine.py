@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from river_amf import kernels
 from river_amf.engine import events
 from river_amf.engine.known import Known, extended, growth, with_columns, with_ready
+from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import exclusive
 from river_amf.engine.restoring import arena_of_file
 from river_amf.engine.sample_engine import SampleEngine
-from river_amf.engine.settings import Parameters, begin, bound_of, most_pending
+from river_amf.engine.settings import Parameters, bound_of
 from river_amf.engine.threads import run_in_threads
 from river_amf.inputs.columns import (
     EncodedBlock,
@@ -27,7 +28,6 @@ from river_amf.inputs.columns import (
     column_part,
     encode_to_learn,
     encode_to_predict,
-    row_reader,
 )
 from river_amf.inputs.frames import Column
 from river_amf.inputs.kinds import check_totals
@@ -84,19 +84,19 @@ class Engine(SampleEngine):
     ) -> Self:
         """Return an engine with the content of a file, or raise FileError if it is not sound."""
         engine = cls()
-        pending = {name: arrays.pop(name) for name in layout.PENDING_FIELDS if name in arrays}
+        late = {name: arrays.pop(name) for name in layout.PENDING_FIELDS if name in arrays}
         arena = arena_of_file(parameters, features, labels, arrays)
         engine.known = Known(features, labels, arena)
-        if pending:
-            validation.check_pending(pending, begin(parameters) if arena is None else arena)
-            engine.predictions.take_arrays(pending)
+        if late:
+            validation.check_pending(late, arena)
+            engine.late = LateLabels.of_arrays(late)
         return engine
 
     def nbytes(self) -> int:
         """Return the bytes of the arrays, including spare capacity, and of names and categories."""
         features, labels, arena = self.known
         of_arena = 0 if arena is None else arena.nbytes
-        return of_arena + features.nbytes + labels.nbytes + self.predictions.nbytes
+        return of_arena + features.nbytes + labels.nbytes + self.late.nbytes
 
     def faded_share(self) -> float:
         """Return the mean share of the faded counts in the recent predictions of the trees."""
@@ -106,7 +106,7 @@ class Engine(SampleEngine):
     # Rows of words, which go one by one
 
     @exclusive
-    def predict_rows(self, table: SparseRows, parameters: Parameters) -> Answers:
+    def predict_rows(self, table: SparseRows) -> Answers:
         """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
         features, labels, arena = self.known
         proba = np.zeros((table.n_rows, labels.n_classes))
@@ -115,12 +115,11 @@ class Engine(SampleEngine):
             if arena is None or not isinstance(features, SparseFeatures):
                 problems.try_at(row, features.check, x)
                 problems.raise_first()
-                self._keep_early([x], parameters)
                 continue
             sample = problems.try_at(row, features.encode, x)
             problems.raise_first()
             self._predict_encoded(arena, sample)
-            self._keep(features, sample, arena)
+            self.late.hold_unusual(features, sample, arena)
             proba[row] = sample.prediction.buffer[: labels.n_classes]
         return proba
 
@@ -167,11 +166,8 @@ class Engine(SampleEngine):
         values = encode_to_predict(table, n_rows, features, is_fresh=arena is None)
         answers = labels.blank_answers(n_rows, 0, level)
         block = Block(values, np.zeros(n_rows), np.zeros(n_rows), answers)
-        self._hold()
+        self.late.hold(features, arena)
         self._predict_range(block, range(n_rows), parameters.n_jobs, keeps=True)
-        if arena is None:
-            last = range(n_rows)[-most_pending(parameters) :]
-            self._keep_early(map(row_reader(table), last), parameters)
         return block.answers
 
     @exclusive
@@ -211,16 +207,11 @@ class Engine(SampleEngine):
         warn_of_numbers(first.features, ((new.feature, new.category) for new in encoded.categories))
         n_rows, n_jobs = min(len(rows.weights), encoded.full_at + 1), parameters.n_jobs
         self._check_rows_to_learn(first, encoded, rows.weights[:n_rows])
-        self._hold()
+        self.late.hold(self.features, self.arena)
         n_new = sum(len(change.label) for change in encoded.schema_changes)
         answers = self.labels.blank_answers(len(rows.weights), n_new, level)
         block = Block(encoded.values, encoded.targets, rows.weights, answers)
         block.is_at_once = predicts
-        if self.predictions.have_early:
-            block.sample = row_reader(rows.table)
-            if self.known.arena is None and first.arena is not None:  # rows before the first one
-                n_unlearned = int(np.argmax([*(rows.weights > 0.0), True]))
-                self._note_late_rows(first.arena, block, 0, n_unlearned)
         n_known = np.zeros(n_rows, np.int64)
         learn = functools.partial(
             self._learn_range, block, encoded.categories, predicts=predicts, n_jobs=n_jobs
@@ -265,8 +256,10 @@ class Engine(SampleEngine):
                 stop = min(start + block.chunk, rows.stop)
                 self._run_chunk(block, start, stop, n_jobs, [])
                 if keeps and self.arena.settings["max_pending"][0]:
-                    votes = block.votes[:, : stop - start]
-                    self._keep_rows(block.values[start:stop], votes, block.answers[start:stop])
+                    found = block.values[start:stop], block.votes[:, : stop - start]
+                    self.late.keep_rows(
+                        self.features, self.arena, *found, block.answers[start:stop]
+                    )
 
     def _learn_range(
         self,
@@ -308,7 +301,7 @@ class Engine(SampleEngine):
         assert known.arena is not None
         if predicts:
             kernels.compile_for(known.arena, learns=False)
-        has_late = learns and bool(self.predictions.keys) and not block.is_at_once
+        has_late = learns and bool(self.late.waiting) and not block.is_at_once
         how = {"predicts": predicts, "learns": learns, "has_late": has_late}
         block.prepare(known.arena, len(rows), **how)
 
@@ -334,8 +327,8 @@ class Engine(SampleEngine):
                 features.add_category(name, category)
             arena = arena.with_codes(features.n_codes)
         block.contexts[:] = 0.0
-        if self.predictions.keys:
-            self._note_late_rows(arena, block, start, stop)
+        if self.late.waiting:
+            self.late.find_rows(arena, block, start, stop)
         block.record["stage"] = UNOPENED
         pools: list[ThreadPoolExecutor] = []
 

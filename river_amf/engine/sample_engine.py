@@ -22,7 +22,7 @@ from river_amf import kernels
 from river_amf.engine.cautions import Cautions
 from river_amf.engine.known import Known, extended, weight_learned, with_capacity, with_columns
 from river_amf.engine.late_labels import LateLabels
-from river_amf.engine.lock import exclusive
+from river_amf.engine.lock import Guarded, exclusive
 from river_amf.engine.settings import Parameters, begin, has_words, most_columns
 from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.inputs.encoding import EncodedSample, Features, NewFeatures, Reading
@@ -45,11 +45,13 @@ from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER
 
 
-class SampleEngine(LateLabels):
+class SampleEngine(Guarded):
     """What a forest knows, and how it learns and predicts one sample."""
 
     def __init__(self, labels: Labels | Targets | None = None) -> None:
-        super().__init__(Known(Features(), Labels() if labels is None else labels, None))
+        super().__init__()
+        self.known = Known(Features(), Labels() if labels is None else labels, None)
+        self.late = LateLabels()
         self.cautions = Cautions()
 
     @property
@@ -112,11 +114,14 @@ class SampleEngine(LateLabels):
         if not arena.can_learn:
             kernels.compile_for(arena, learns=True)
         is_late = 0  # not a bool, for which the kernel would be compiled again
-        if self.predictions.keys:
-            is_late = int(self._find_late(x, features, arena, sample))
+        if self.late.waiting:
+            is_late = int(self.late.find(features, arena, sample))
         target, address = float(label), sample.prediction.address
         self.pending = self._finish_sample
         status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
+        if status == OCCUPIED:  # by an earlier prediction of this sample
+            is_late = int(self.late.find(features, arena, sample))
+            status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
         if status != DONE:
             status = self._go_on(status, sample, target, weight, is_late)
         self.pending = None
@@ -143,16 +148,13 @@ class SampleEngine(LateLabels):
             labels.check_new(y, parameters.n_classes)
         if weight == 0.0:  # it settles the kind of no feature
             features.warn(m for m in reading.mismatches if features.is_known(m.feature))
-            if self.known.arena is None:
-                self.predictions.drop(self._early_key(x, features), 0)
-            else:
-                self._take_back(reading.row)
+            self.late.take_back(*self.known[::2], reading.row)
             return None, None
         features.warn(reading.mismatches)
         warn_of_numbers(features, reading.new.categories)
         if label is not None and not any(reading.new) and known is self.known:
             return features.place(reading.row), label
-        self._learn_new(x, known, reading, y, label, weight, parameters)
+        self._learn_new(known, reading, y, label, weight, parameters)
         return None, None
 
     def _check_presence(self, known: Known) -> None:
@@ -175,7 +177,6 @@ class SampleEngine(LateLabels):
 
     def _learn_new(
         self,
-        x: Any,
         known: Known,
         reading: Reading,
         y: Hashable,
@@ -189,8 +190,7 @@ class SampleEngine(LateLabels):
         new_labels = [y] if label is None else []
         self._check_presence(known)
         self._check_nodes(known, reading.new, len(new_labels))
-        is_at_once = self._take_back(reading.row)
-        self._hold()
+        is_at_once = self.late.take_back(*self.known[::2], reading.row)
         self.pending = self.known.cutter()
         known, row = extended(known, reading.new, new_labels, reading.row, parameters)
         sample, arena = known.features.place(row), known.arena
@@ -198,8 +198,10 @@ class SampleEngine(LateLabels):
         target = float(len(known.labels) - 1 if label is None else label)
         sample.prediction, sample.fits = arena.new_prediction(), arena.capacities
         if self.known.features.vocabulary not in (None, known.features.vocabulary):
-            self.predictions.clear()  # words that were forgotten leave their slots to others
-        is_late = int(self._find_late(x, known.features, arena, sample, is_at_once))
+            self.late = LateLabels()  # words that were forgotten leave their slots to others
+        if is_at_once:
+            self.late.drop(known.features.key(sample))
+        is_late = int(not is_at_once and self.late.find(known.features, arena, sample))
         version = int(arena.handle["version"][0])
 
         def has_begun() -> bool:
@@ -278,13 +280,11 @@ class SampleEngine(LateLabels):
 
     # Predicting. Those without "predict" in their names are for whoever holds the lock.
 
-    def answer(self, x: Any, parameters: Parameters | None = None) -> Any:
+    def answer(self, x: Any) -> Any:
         """Return the probability of each label seen so far, or the predicted target."""
         features, labels, arena = self.known
         if arena is None:
             features.check(x)
-            if parameters is not None:
-                self._keep_early([x], parameters)
             return labels.no_answer()
         sample, is_unusual = features.encode_known(x), False
         if sample is None and type(x) is not dict:
@@ -295,18 +295,16 @@ class SampleEngine(LateLabels):
         if self._predict_encoded(arena, sample) == INFINITE:
             features.check(x)  # raises
         if is_unusual or features.vocabulary is not None:
-            self._keep(features, sample, arena)
+            self.late.hold_unusual(features, sample, arena)
         return labels.answer(sample.prediction.buffer)
 
     predict = exclusive(answer)
 
-    def quantiles(
-        self, x: Any, level: float, parameters: Parameters | None = None
-    ) -> tuple[float, float, float]:
+    def quantiles(self, x: Any, level: float) -> tuple[float, float, float]:
         """Return the prediction, and the quantiles of the target at both ends of a level."""
         features, _, arena = self.known
         if arena is None:
-            prediction = self.answer(x, parameters)  # raises if the sample is not valid
+            prediction = self.answer(x)  # raises if the sample is not valid
             return prediction, *self.labels.no_quantiles(level)
         sample = features.encode(x)
         self._fit_prediction(arena, sample)
@@ -316,7 +314,7 @@ class SampleEngine(LateLabels):
             if self._predict_encoded(arena, sample) == INFINITE:
                 features.check(x)  # raises
             prediction, lower, upper = answer[LOCATION], answer[LOWER], answer[UPPER]
-            self._keep(features, sample, arena)
+            self.late.hold_unusual(features, sample, arena)
         finally:
             answer[LOWER] = 0.0  # or the next prediction would take it for a level
         origin = self.labels.origin
@@ -332,19 +330,19 @@ class SampleEngine(LateLabels):
             kernels.compile_for(arena, learns=False)
         status = predict_sample(arena.address, sample.address, sample.prediction.address)
         if status == OCCUPIED:
-            self._hold()
+            self.late.hold(self.features, arena)
             status = predict_sample(arena.address, sample.address, sample.prediction.address)
         return status
 
     def _fit_prediction(self, arena: Arena, sample: EncodedSample) -> None:
         """Give a sample a buffer for predictions of this forest."""
         if sample.fits is not arena.capacities:
-            self._hold()
+            self.late.hold(self.features, self.arena)
             sample.prediction, sample.fits = arena.new_prediction(), arena.capacities
 
     def reader(self) -> Self:
         """Return an engine whose predictions await no labels; learning would corrupt both."""
-        self._hold()
+        self.late.hold(self.features, self.arena)
         twin, arena = type(self)(), self.known.arena
         if arena is not None:
             settings = arena.settings.copy()
@@ -377,7 +375,7 @@ class SampleEngine(LateLabels):
     def close_gaps(self) -> None:
         """Close the gaps in the store of samples."""
         # The gaps depend on the capacity of the store, so equal models could give unequal pickles.
-        self._hold()
+        self.late.hold(self.features, self.arena)
         if self.known.arena is not None:
             kernels.compact_rows(self.known.arena.address)
             self.known.arena.can_learn = False  # as lists may grow longer before the store is full
@@ -393,7 +391,7 @@ class SampleEngine(LateLabels):
             "arena": arrays,
         }
         state["cautions"] = sorted(self.cautions.given)
-        return state | ({"predictions": self.predictions.copy()} if self.predictions.keys else {})
+        return state | ({"late": self.late.arrays(arena)} if arena and self.late.waiting else {})
 
     def __getstate__(self) -> dict[str, Any]:
         return self.run(self._snapshot)
@@ -405,7 +403,7 @@ class SampleEngine(LateLabels):
             arena = Arena.__new__(Arena)
             arena.__setstate__(state["arena"])
         self.known = Known(state["features"], state["labels"], arena)
-        self.predictions = state.get("predictions", self.predictions)
+        self.late = LateLabels.of_arrays(state["late"]) if "late" in state else self.late
         self.cautions = Cautions(state["cautions"])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:

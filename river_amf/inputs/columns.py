@@ -7,7 +7,7 @@ features, because the forest has to take these in at that row.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,19 +67,6 @@ def column_part(column: Column, start: int, stop: int) -> Column:
     n_missing = int((used < 0).sum())  # at most one code, the first, means missing
     values = [column.values[u] for u in used[n_missing:].tolist()]
     return Column(column.name, None, codes.astype(np.int64) - n_missing, values, rows)
-
-
-def row_reader(columns: list[Column]) -> Callable[[int], dict[Hashable, Any]]:
-    """Return a function that returns a row of a block as a sample."""
-    values: dict[Hashable, list[Any]] = {}
-    for column in columns:
-        codes = enumerate(column.codes.tolist())
-        values[column.name] = (
-            [None if code < 0 else column.at(row) for row, code in codes]
-            if column.numbers is None
-            else column.numbers.tolist()
-        )
-    return lambda row: {name: own[row] for name, own in values.items()}
 
 
 def encode_to_predict(

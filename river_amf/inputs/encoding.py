@@ -6,7 +6,6 @@ rejected leaves no trace.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import operator
 import struct
@@ -25,8 +24,6 @@ from river_amf.inputs.kinds import (
     as_number,
     is_missing,
     is_number,
-    is_real,
-    is_zero,
     plain,
     shown,
     size_of,
@@ -97,20 +94,6 @@ def key_of(row: Any) -> bytes:
         n -= 1
     key: bytes = (row[:n] if n < len(row) else row).tobytes()
     return key
-
-
-def raw_key(x: Any, *, skips_zeros: bool = False) -> bytes:
-    """Return what identifies a valid sample while no features are known.
-
-    >>> raw_key({"a": 1, "b": "red", "c": None}) == raw_key({"b": "red", "a": True})
-    True
-    """
-    found = []
-    for name, value in as_dict(x).items():
-        if not (is_missing(value) or (skips_zeros and is_zero(value))):
-            value = float(value) + 0.0 if is_real(value) else plain(value)
-            found.append((column_order(plain(name)), column_order(value)))
-    return b"raw" + hashlib.blake2b(repr(sorted(found)).encode(), digest_size=16).digest()
 
 
 def keys_of(rows: NDArray[np.float64]) -> list[bytes]:
