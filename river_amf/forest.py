@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.engine.cautions import FEW_FEATURES, LARGE_NODES, Cautions
-from river_amf.engine.forest_engine import Answers, BlockAnswers, Engine
+from river_amf.engine.forest_engine import Answers, BlockAnswers, Engine, LabeledRows
 from river_amf.engine.settings import bound_of, check_together, has_words, most_columns
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames, sparse_rows
@@ -347,7 +347,7 @@ class Forest(Ensemble, Saved, Parameters):
         labels = self._read_labels(y, len(frame))
         frames.check_order(X, y=y, w=w)
         if self.absent == "zero":
-            rest = labels, weights, self, predicts
-            return self._engine.learn_rows(sparse_rows.read_rows(X), *rest)
-        table = frames.read_columns(frame)
-        return self._engine.learn_block(table, labels, weights, self, predicts, level)
+            rows = LabeledRows([], labels, weights, sparse_rows.read_rows(X))
+        else:
+            rows = LabeledRows(frames.read_columns(frame), labels, weights)
+        return self._engine.learn_block(rows, self, predicts, level)

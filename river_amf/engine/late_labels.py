@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.encoding import EncodedSample, Features, key_of, keys_of
+from river_amf.inputs.columns import NewCategory
+from river_amf.inputs.encoding import UNKNOWN, EncodedSample, Features, key_of, keys_of
 from river_amf.state.arena import Arena, Block
 from river_amf.state.layout import (
     DELAY,
@@ -149,17 +150,22 @@ class LateLabels:
         for key, *parts in zip(keys, flat, arena.made_by(answers), strict=True):
             self.keep(key, np.concatenate(parts), arena.most_pending)
 
-    def find_rows(self, arena: Arena, block: Block, start: int, stop: int) -> None:
-        """Hand the predictions for rows about to be learned to the kernels."""
+    def find_rows(
+        self, arena: Arena, block: Block, start: int, stop: int, new: Sequence[NewCategory]
+    ) -> None:
+        """Hand the predictions for rows about to be learned, with new categories, to kernels."""
         n_learned, most = int(arena.n_learned[0]), arena.most_pending
         self.limit(most)
-        for row, key in enumerate(keys_of(block.values[start:stop]), start):
+        values = block.values[start:stop].copy()
+        for each in new:  # which were unknown when they were predicted
+            values[each.row - start, each.column] = UNKNOWN
+        are_new = {each.row for each in new}
+        for row, key in enumerate(keys_of(values), start):
             if block.is_at_once:
                 self.keep(key, np.full(N_MADE_BY, float(n_learned)), most)  # like a single row
-            if block.weights[row] == 0.0:
+            if row in are_new:
                 self.drop(key, n_learned)
-                continue
-            if block.is_at_once:
+            elif block.is_at_once:
                 self.drop(key)
             elif (kept := self.take(key, n_learned)) is not None:
                 votes = block.late_votes[:, row - start]

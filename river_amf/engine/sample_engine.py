@@ -28,7 +28,7 @@ from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.inputs.encoding import EncodedSample, Features, NewFeatures, Reading
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels
-from river_amf.inputs.mismatch import warn_of_numbers
+from river_amf.inputs.mismatch import Mismatches, warn_of_numbers
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.inputs.targets import Targets
 from river_amf.kernels import (
@@ -53,6 +53,7 @@ class SampleEngine(Guarded):
         self.known = Known(Features(), Labels() if labels is None else labels, None)
         self.late = LateLabels()
         self.cautions = Cautions()
+        self.mismatches = Mismatches()  # of the first features
 
     @property
     def features(self) -> Features:
@@ -76,11 +77,9 @@ class SampleEngine(Guarded):
 
     def _first(self, parameters: Parameters) -> Known:
         """Return what is known before the first sample, which follows from the parameters."""
-        is_lenient, features = parameters.on_mismatch == "missing", self.features
-        if has_words(parameters):
-            features = SparseFeatures(most_columns(parameters), is_lenient=is_lenient)
-        elif is_lenient:
-            features = Features(is_lenient=True)
+        features = SparseFeatures(most_columns(parameters)) if has_words(parameters) else Features()
+        if parameters.on_mismatch == "missing":
+            features.mismatches = self.mismatches
         return Known(features, self.labels, begin(parameters))
 
     def _known_for(self, parameters: Parameters) -> Known:
@@ -99,10 +98,10 @@ class SampleEngine(Guarded):
         try:
             label = labels.get(y)
         except TypeError:
-            label = labels.find(y)  # raises
+            label = None  # for which `check` raises
         has_chosen = features.vocabulary is not None and self._has_chosen()
         if sample is None or label is None or weight == 0.0 or has_chosen:
-            sample, label = self._read(x, y, label, weight, parameters)
+            sample, label = self._read(x, y, weight, parameters)
             if sample is None or label is None:
                 return
         assert arena is not None
@@ -133,24 +132,17 @@ class SampleEngine(Guarded):
     learn = exclusive(_learn)
 
     def _read(
-        self, x: Any, y: Hashable, label: float | None, weight: float, parameters: Parameters
+        self, x: Any, y: Hashable, weight: float, parameters: Parameters
     ) -> tuple[EncodedSample | None, float | None]:
         """Check a sample; learn it if it brings anything new, or return it and its label."""
         known, labels = self._known_for(parameters), self.known.labels
         if weight > 0.0 and self._has_chosen():
             known = with_columns(known)
         features = known.features
-        reading = features.read(x)
-        if label is None:
-            y = labels.read(y)
-            label = labels.find(y)
-        if label is None:
-            labels.check_new(y, parameters.n_classes)
-        if weight == 0.0:  # it settles the kind of no feature
-            features.warn(m for m in reading.mismatches if features.is_known(m.feature))
+        reading, y, label = check(features, labels, x, y, weight, parameters.n_classes)
+        if weight == 0.0:
             self.late.take_back(*self.known[::2], reading.row)
             return None, None
-        features.warn(reading.mismatches)
         warn_of_numbers(features, reading.new.categories)
         if label is not None and not any(reading.new) and known is self.known:
             return features.place(reading.row), label
@@ -300,25 +292,32 @@ class SampleEngine(Guarded):
 
     predict = exclusive(answer)
 
-    def quantiles(self, x: Any, level: float) -> tuple[float, float, float]:
-        """Return the prediction, and the quantiles of the target at both ends of a level."""
-        features, _, arena = self.known
-        if arena is None:
-            prediction = self.answer(x)  # raises if the sample is not valid
-            return prediction, *self.labels.no_quantiles(level)
+    def raw_answer(self, x: Any, level: float) -> list[float]:
+        """Return what the kernels answer for a sample, with quantiles at a level unless it is 0."""
+        features, labels, arena = self.known
+        assert arena is not None
         sample = features.encode(x)
         self._fit_prediction(arena, sample)
         answer = sample.prediction.buffer
-        answer[LOWER] = level
+        if level:
+            answer[LOWER] = level
         try:
             if self._predict_encoded(arena, sample) == INFINITE:
                 features.check(x)  # raises
-            prediction, lower, upper = answer[LOCATION], answer[LOWER], answer[UPPER]
+            found: list[float] = answer[: labels.width].tolist()
             self.late.hold_unusual(features, sample, arena)
         finally:
-            answer[LOWER] = 0.0  # or the next prediction would take it for a level
-        origin = self.labels.origin
-        return prediction + origin, lower + origin, upper + origin
+            if level:
+                answer[LOWER] = 0.0  # or the next prediction would take it for a level
+        return found
+
+    def quantiles(self, x: Any, level: float) -> tuple[float, float, float]:
+        """Return the prediction, and the quantiles of the target at both ends of a level."""
+        if self.known.arena is None:
+            prediction = self.answer(x)  # raises if the sample is not valid
+            return prediction, *self.labels.no_quantiles(level)
+        found, origin = self.raw_answer(x, level), self.labels.origin
+        return found[LOCATION] + origin, found[LOWER] + origin, found[UPPER] + origin
 
     predict_quantiles = exclusive(quantiles)
 
@@ -410,3 +409,22 @@ class SampleEngine(Guarded):
         twin = type(self).__new__(type(self))
         twin.__setstate__(self.__getstate__())
         return twin
+
+
+def check(
+    features: Features,
+    labels: Any,
+    x: Any,
+    y: Hashable,
+    weight: float,
+    n_classes: int | None,
+) -> tuple[Reading, Hashable, float | None]:
+    """Check a sample; return it as read, its label, and the number of that unless it is new."""
+    reading = features.read(x)
+    y = labels.read(y)
+    label = labels.find(y)
+    if label is None:
+        labels.check_new(y, n_classes)
+    # a weight of 0 settles the kind of no feature
+    features.warn(m for m in reading.mismatches if weight > 0.0 or features.is_known(m.feature))
+    return reading, y, label
