@@ -99,5 +99,6 @@ def refuse_matrix(X: Any) -> None:
     if is_matrix(X):
         raise TypeError(
             f"X is a sparse matrix, {shown(type(X).__name__)}, in which most features are absent; "
-            'absent ones count as missing here, so use absent="zero", or pass a dataframe'
+            'absent ones count as missing here, so use absent="zero" or pass a dense array (of '
+            "categories as they are, or by OneHotEncoder(sparse_output=False))"
         )
