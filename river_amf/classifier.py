@@ -76,7 +76,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         if nodes become large. With `"zero"`, an absent number is 0, and a 0 is the same as an
         absent one; None and NaN are missing; an absent category is missing too. A sample takes time
         by the features that it has. Each numeric feature is a word in a vocabulary. The trees see
-        it once it tells of the label, or is in half of the samples: it gets a permanent column
+        it once it is informative, or in half of the samples: it gets a permanent column
         while there are fewer than `max_columns`. With `linear`, a logistic regression uses all
         words. Blocks are learned and predicted row by row, without threads.
     max_columns
@@ -286,7 +286,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"length": 2.0})
         {'short': 1.0}
         """
-        return self._engine.predict(x, self)  # type: ignore[no-any-return]
+        return self._engine.predict(x)  # type: ignore[no-any-return]
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label seen so far, for each row of a dataframe.

@@ -29,6 +29,7 @@ unshrunk = {"phases": (Phase.explicit, Phase.generate), "report_multiple_bugs": 
 settings.register_profile("unshrunk", settings.get_profile("river_amf"), **unshrunk)
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # plots without a display
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # or scikit-learn skips one of its checks
 
 # Before numpy is imported: the networks of `baselines` are so small that BLAS threads on shared
 # cores take five times as long as one.
@@ -114,7 +115,7 @@ SLOW = re.findall(
     inspect_regressors keyed large late_labels limits live many many_numbers memory
     mismatch naive naive_regression no_jit notebooks numbers odd_values open_files outliers
     package parts paths plot_tree progressive recipes records regressors_inside_river
-    relevance report river_models sklearn sklearn_files stateful
+    relevance report river_models sklearn stateful
     stateful_numbers tracks validation vote warm_up
     """,
 )

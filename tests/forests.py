@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.engine.late_labels import LateLabels
 
 Sample = tuple[dict[Any, Any], Any, float]
 
@@ -35,7 +36,7 @@ VARIANTS = {
 def pickled(model: Any) -> bytes:
     """Return the pickle of a model, without the predictions that wait for their labels."""
     twin = copy.deepcopy(model)
-    twin._engine.predictions.clear()
+    twin._engine.late = LateLabels()
     return pickle.dumps(twin)
 
 

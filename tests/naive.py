@@ -577,8 +577,6 @@ class NaiveForest(GrowingForest):
         filled, tame = self.filled(x), self.winsorize(x)
         dropped = self.add_values(x)
         late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
-        judges = late is None or late.n_learned > 0  # an early one was made by nobody
-        late = late if judges else None
         old = [
             t for t, tree in enumerate(self.trees) if late and late.n_learned < tree.restarted_at
         ]
@@ -593,8 +591,7 @@ class NaiveForest(GrowingForest):
             if late:
                 log_votes = [[*vote, *[LEAST_LOG_P] * n_new] for vote in late.votes[1]]
             trust = min(float(w), 1.0) / (1 + delay / DELAY_SCALE)
-            if judges:
-                self._learn_vote(of_trees, log_votes, label, trust, old)
+            self._learn_vote(of_trees, log_votes, label, trust, old)
             self.linear_models.learn(row, label, float(w), len(self.labels))
             for column in dropped:
                 self.linear_models.forget_feature(column)
@@ -604,7 +601,7 @@ class NaiveForest(GrowingForest):
             proba = tree.predict(values) if self.restart_threshold else []
             proba = of_trees[t] if late else proba
             tree.learn(Sample(dict(x), y, float(w), values), intensities)
-            if judges and tree.may_restart() and t not in old:
+            if tree.may_restart() and t not in old:
                 tree.count_loss(1.0 - proba[label], float(w))
                 if tree.is_outdated():
                     tree.restart(self.n_learnt + 1)
@@ -630,7 +627,6 @@ class NaiveForest(GrowingForest):
     def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[Hashable, float]:
         """Let the trees vote; return probabilities of the labels seen so far, which sum to one."""
         if not self.labels:
-            self.pending.note(row_of(self, x), 0)
             return {}
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
         row = self._row(self.winsorize(self.without_mismatches(x, learns=False)))

@@ -130,8 +130,9 @@ def relevance(
     The larger of the squared correlation (of numbers) and the correlation ratio of the target given
     the bucket, less what chance would give.
     """
-    pairs = list(zip(targets, weights, strict=True))
-    total_weight, mean, total = sums(pairs)
+    pairs = [(y - targets[0], w) for y, w in zip(targets, weights, strict=True)]
+    values = None if values is None else [value - values[0] for value in values]
+    total_weight, mean, total = sums(pairs)  # of equal targets exactly 0
     if not total > 0:
         return 0.0
     within = 0.0
@@ -494,7 +495,6 @@ class NaiveRegressor(GrowingForest):
     def _predict(self, x: dict[Hashable, Any], *qs: float) -> list[float]:
         """Return the prediction, noted until its target comes, and some quantiles."""
         if self.first_target is None:
-            self.pending.note(row_of(self, x), 0)
             return [0.0, *(math.copysign(math.inf, q - 0.5) if q != 0.5 else 0.0 for q in qs)]
         votes = self._votes(x)._replace(trends=self._trends(self._row(x, self.ranges())))
         said = self.vote.said(votes)
@@ -565,14 +565,10 @@ class NaiveRegressor(GrowingForest):
         late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
         delay = self.n_learnt - late.n_learned if late else 0
         said: list[float] = []
-        judges = late is None or late.n_learned > 0  # an early one was made by nobody
-        if late and judges:  # whatever is judged is what was predicted then
+        if late:  # whatever is judged is what was predicted then
             votes, *said = late.votes
-        if judges and not is_first:
+        if not is_first:
             self.vote.learn(votes, target, weight, delay, said)
-        elif not is_first:
-            self.vote.targets.append(target)
-            self.vote.last = target if self.vote.has_last else 0.0
         of_trees = list(votes.trees)
         if said and votes.trends:  # the trees will be compared with the residual of now
             of_trees = [p + (votes.trends[2] - trend) * (t % 2) for t, p in enumerate(of_trees)]

@@ -36,7 +36,7 @@ def with_numbers(stream: Iterable[Sample]) -> list[Sample]:
     samples = []
     for i, (x, label, weight) in enumerate(stream):
         y = 1000.0 + 5.0 * math.sin(2.0 * (x.get("fine") or 0.0)) + 2.0 * x["coarse"]
-        y += (10.0 if i < 500 else -10.0) * (label == "above") + math.cos(37.0 * i)
+        y += (15.0 if i < 500 else -15.0) * (label == "above") + math.cos(37.0 * i)
         samples.append((x, y, weight))
     return samples
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from river import compose, preprocessing
@@ -11,6 +12,39 @@ from river_amf.inputs.kinds import Number, as_number, is_missing, is_number, pla
 _OUTERMOST = 3.0  # distance of a number from the mean at most, in standard deviations
 
 Features = dict[Any, Any]
+
+
+class Scaler(preprocessing.StandardScaler):
+    """River's `StandardScaler`, but for numbers that are absent in most samples, such as words.
+
+    As absence means 0, these keep their sign: they are divided by their root mean square. So are
+    numbers that are absent at times and have not varied. A new one becomes 1, -1 or 0.
+
+    >>> scaler = Scaler()
+    >>> for x in [{"size": 170.0, "hello": 1.0}, {"size": 190.0}, {"size": 180.0}]:
+    ...     scaler.learn_one(x)
+    >>> scaler.transform_one({"size": 180.0, "hello": 1.0})
+    {'size': 0.0, 'hello': 1.0}
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._n_samples = 0
+
+    def learn_one(self, x: Features) -> None:
+        """Learn from the numbers of a sample."""
+        super().learn_one(x)  # type: ignore[no-untyped-call]
+        self._n_samples += 1
+
+    def transform_one(self, x: Features) -> Features:
+        """Return the numbers of a sample, scaled by what has been learned."""
+        scaled: Features = super().transform_one(x)  # type: ignore[no-untyped-call]
+        for name, value in x.items():
+            n_absent, variance = self._n_samples - self.counts[name], self.vars.get(name, 0.0)
+            if n_absent > self.counts[name] or (n_absent > 0 and not variance > 0.0):
+                size = math.hypot(self.means.get(name, 0.0), math.sqrt(variance))
+                scaled[name] = value / (size or abs(value) or 1.0)
+        return scaled
 
 
 class TargetScaler(preprocessing.TargetStandardScaler):
@@ -58,4 +92,4 @@ def split(of_numbers: list[Any], of_categories: list[Any]) -> compose.Transforme
 def scale_and_encode(*steps: Any) -> compose.TransformerUnion:
     """Standardize numbers, and send them through further steps; one-hot encode categories."""
     one_hot = preprocessing.OneHotEncoder(drop_zeros=True)
-    return split([preprocessing.StandardScaler(), *steps], [one_hot])
+    return split([Scaler(), *steps], [one_hot])

@@ -35,9 +35,8 @@ def run(arguments: argparse.Namespace) -> int:
     print(repr(contents.model))
     for line in reading_of(contents.notes):
         print(printable(line))
-    forest = getattr(contents.model, "model_", contents.model)  # of a fitted estimator
-    if isinstance(forest, Ensemble):
-        print(inspection.tree_table(forest).to_string(float_format="{:g}".format))
+    if isinstance(contents.model, Ensemble):
+        print(inspection.tree_table(contents.model).to_string(float_format="{:g}".format))
     return 0
 
 
@@ -45,7 +44,7 @@ def read_model(path: str) -> persistence.Contents:
     """Return what is in the file of a model, or raise EvaluationError."""
     try:
         return persistence.contents(path)
-    except (FileError, ImportError, MemoryError) as error:
+    except (FileError, MemoryError) as error:
         raise EvaluationError(str(error)) from None
     except OSError as error:
         raise EvaluationError(f"cannot read {path!r}: {error.strerror or error}") from None

@@ -6,7 +6,6 @@ rejected leaves no trace.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import operator
 import struct
@@ -18,15 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.categories import Categories, Vocabulary
-from river_amf.inputs.invalid import InvalidType, InvalidValue, comes_again, is_foreign
+from river_amf.inputs.invalid import InvalidType, InvalidValue
 from river_amf.inputs.kinds import (
     PLAIN_NUMBERS,
     as_dict,
     as_number,
     is_missing,
     is_number,
-    is_real,
-    is_zero,
     plain,
     shown,
     size_of,
@@ -68,8 +65,6 @@ def column_order(name: Hashable) -> tuple[str, str]:
     try:
         return type(name).__name__, repr(name)
     except Exception:  # as of 10**5000; such names stay in their order
-        if not comes_again(repr, name):
-            raise
         return type(name).__name__, ""
 
 
@@ -99,20 +94,6 @@ def key_of(row: Any) -> bytes:
         n -= 1
     key: bytes = (row[:n] if n < len(row) else row).tobytes()
     return key
-
-
-def raw_key(x: Any, *, skips_zeros: bool = False) -> bytes:
-    """Return what identifies a valid sample while no features are known.
-
-    >>> raw_key({"a": 1, "b": "red", "c": None}) == raw_key({"b": "red", "a": True})
-    True
-    """
-    found = []
-    for name, value in as_dict(x).items():
-        if not (is_missing(value) or (skips_zeros and is_zero(value))):
-            value = float(value) + 0.0 if is_real(value) else plain(value)
-            found.append((column_order(plain(name)), column_order(value)))
-    return b"raw" + hashlib.blake2b(repr(sorted(found)).encode(), digest_size=16).digest()
 
 
 def keys_of(rows: NDArray[np.float64]) -> list[bytes]:
@@ -168,7 +149,7 @@ def _encoder(
     are_numbers = PLAIN_NUMBERS.issuperset
     are_floats, are_same = float_check(n_features), identity_check(n_features)
 
-    def encode_known(x: Any, raises: bool = False) -> EncodedSample | None:
+    def encode_known(x: Any) -> EncodedSample | None:
         """Encode a sample in the common cases, where nothing is new; return None in all others."""
         # Infinite values are left to the kernels. Of missing values, None, NaN and absent keys are
         # common cases.
@@ -190,17 +171,13 @@ def _encoder(
             sample.source = None
             pack(sample.buffer, 0, *values)
             sample.source, sample.picked = x, picked
-        except KeyError as error:
-            if is_foreign(error) and (raises or not comes_again(encode_known, x, True)):
-                raise
+        except KeyError:
             return encode_gaps(x)
         except (TypeError, ValueError, OverflowError, struct.error):
-            if not raises and comes_again(encode_known, x, True):
-                return None
-            raise
+            return None
         return sample
 
-    def encode_gaps(x: dict[Any, Any], raises: bool = False) -> EncodedSample | None:
+    def encode_gaps(x: dict[Any, Any]) -> EncodedSample | None:
         """Encode a sample with missing values: an absent key, or None."""
         try:
             values: list[Any] = [x.get(name) for name in names]
@@ -214,9 +191,7 @@ def _encoder(
                 return None
             sample.source = None
             pack(sample.buffer, 0, *values)
-        except (KeyError, TypeError, ValueError, OverflowError, struct.error) as error:
-            if is_foreign(error) and (raises or not comes_again(encode_gaps, x, True)):
-                raise
+        except (KeyError, TypeError, ValueError, OverflowError, struct.error):
             return None
         return sample
 
@@ -416,8 +391,6 @@ class Features:
             code = known.codes.get(value)
             return known.next_code if code is None else code
         except (TypeError, ValueError) as error:
-            if not comes_again(known.codes.get, value):
-                raise
             raise InvalidType(
                 f"feature {shown(name)}: the value {shown(value)} of type {kind.__name__} cannot "
                 f"be compared with the categories so far, {shown(list(known.codes))}: {error}"

@@ -14,7 +14,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.invalid import INVALID, OF_VALUES, attempted, comes_again
+from river_amf.inputs.invalid import INVALID, OF_VALUES
 from river_amf.inputs.kinds import (
     LARGEST_WEIGHT,
     PLAIN_NUMBERS,
@@ -62,8 +62,6 @@ def read_frame(X: Any) -> nw.DataFrame[Any]:
     except nw.exceptions.DuplicateError as error:
         raise ValueError(f"the columns of X must have distinct names: {error}") from None
     except TypeError:
-        if not comes_again(nw.from_native, X, eager_only=True):
-            raise
         are_dicts = isinstance(X, list | tuple) and any(isinstance(x, dict) for x in X)
         raise TypeError(
             "X must be a dataframe in memory (from pandas, polars, pyarrow or another library that "
@@ -155,9 +153,8 @@ def factorize(name: Hashable, values: Any, *, are_features: bool = False) -> Col
     # to be rejected later.
     is_typed = isinstance(values, pd.Series) and values.dtype != object
     if is_typed or (isinstance(values, np.ndarray) and values.dtype.kind in "iub"):
-        factorized = attempted(pd.factorize, values)
-        if factorized is not None:  # which arrow's lists are not
-            codes, distinct = factorized
+        with suppress(NotImplementedError, TypeError, ValueError):  # as of arrow's lists
+            codes, distinct = pd.factorize(values)
             table, known, _ = _coded([*map(plain, distinct.tolist())], are_features)
             return Column(name, None, _taken(table, codes), known)
     listed = values if isinstance(values, list) else values.tolist()
@@ -190,8 +187,6 @@ def _coded(
     try:
         codes, known = _looked_up(values, are_features)
     except OF_VALUES:  # a value is unhashable, or raises when it is compared
-        if not comes_again(_looked_up, values, are_features):
-            raise
         numbers, known = _numbered(values, are_features)
         codes = np.array(numbers, np.int64)
     return codes, known, values
@@ -219,8 +214,6 @@ def _numbered(values: list[Any], are_features: bool) -> tuple[list[int], list[An
             key = (kind, value) if are_features else value
             code = -1 if is_missing(value) else known.setdefault(key, len(distinct))
         except OF_VALUES:
-            if not comes_again(known.get, key):
-                raise
             code = len(distinct)
         if code == len(distinct):
             distinct.append(value)
@@ -330,8 +323,6 @@ def _times(name: str, values: NDArray[Any]) -> pd.Series[Any]:
     try:
         return pd.Series(values)
     except (TypeError, ValueError) as error:  # without a unit
-        if not comes_again(pd.Series, values):
-            raise
         raise TypeError(f"{name} of dtype {values.dtype} cannot be read: {error}") from None
 
 
@@ -378,12 +369,11 @@ def _index(labels: list[Hashable]) -> pd.Index[Any]:
     """Return labels as an index, of their own type if it can hold each of them as it is."""
     import pandas as pd
 
-    def inferred() -> pd.Index[Any] | None:
-        index: pd.Index[Any] = pd.Index(_objects(labels)).infer_objects()
-        return index if index.tolist() == labels else None
-
-    index = attempted(inferred)  # it fails for float16, or text that is not valid Unicode
-    return pd.Index(_objects(labels), dtype=object) if index is None else index
+    index: pd.Index[Any] = pd.Index(_objects(labels), dtype=object)
+    with suppress(NotImplementedError, UnicodeError):  # as of float16, or text that is not valid
+        inferred = index.infer_objects()
+        index = inferred if inferred.tolist() == labels else index
+    return index
 
 
 def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[Any]:
@@ -405,8 +395,6 @@ def _as_text(frame: nw.DataFrame[Any], label: Hashable) -> str:
         text = str(label)
         text.encode()
     except OF_VALUES:
-        if not comes_again(lambda: str(label).encode()):
-            raise
         raise ValueError(
             f"label {shown(label)} cannot name a column in {frame.implementation}, where names are "
             "valid Unicode text; pass X as a pandas dataframe"
@@ -438,14 +426,10 @@ def label_series(
         return series if codes is None else _inferred(series)
     listed = taken.tolist()
 
-    def of_library() -> Any:
+    with suppress(Exception):  # each library has its own
         narwhal = nw.new_series("", listed, backend=frame.implementation)
-        # not rounded, or lists instead of tuples
-        return narwhal.to_native() if narwhal.to_list() == listed else None
-
-    native = attempted(of_library)
-    if native is not None:
-        return native
+        if narwhal.to_list() == listed:  # not rounded, or lists instead of tuples
+            return narwhal.to_native()
     raise TypeError(
         f"labels {shown(labels)} of several types, or of one that it cannot hold as they are, do "
         f"not fit into one {frame.implementation} series; pass X as a pandas dataframe"
@@ -463,8 +447,10 @@ def number_series(frame: nw.DataFrame[Any], numbers: NDArray[np.float64]) -> Any
 
 def _inferred(series: pd.Series[Any]) -> pd.Series[Any]:
     """Return a series of objects in their own type, if it can hold each of them as it is."""
-    inferred = attempted(series.infer_objects)  # it fails for text that is not valid Unicode
-    return series if inferred is None or inferred.tolist() != series.tolist() else inferred
+    with suppress(UnicodeError):
+        inferred = series.infer_objects()
+        return inferred if inferred.tolist() == series.tolist() else series
+    return series
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from river.utils import VectorDict
 
-from river_amf.inputs.invalid import InvalidType, InvalidValue, comes_again
+from river_amf.inputs.invalid import InvalidType, InvalidValue
 from river_amf.state.layout import CLASSIFICATION, LARGEST_TOTALS
 
 # Numpy's scalars are registered as numbers. Complex numbers are included so that they are rejected
@@ -45,8 +45,6 @@ def shown(value: object) -> str:
     try:
         text = repr(value)
     except Exception:  # as of 10**5000
-        if not comes_again(repr, value):
-            raise
         return f"<{type(value).__name__}>"
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
@@ -145,9 +143,7 @@ def is_hashable(value: Any) -> bool:
     try:
         hash(value)
     except (TypeError, ValueError):  # the latter of numpy's durations without a unit
-        if comes_again(hash, value):
-            return False
-        raise
+        return False
     return True
 
 
@@ -197,8 +193,6 @@ def as_number(name: Hashable, value: Any) -> float:
         try:
             number = float(value)
         except (OverflowError, TypeError, ValueError) as error:  # the latter of a signaling NaN
-            if not comes_again(float, value):
-                raise
             number = math.inf if isinstance(error, OverflowError) else None
     if number is None:  # also of complex numbers, of which float() may take the real part
         raise InvalidValue(
@@ -243,8 +237,6 @@ def check_weight(w: Any) -> float:
     try:
         weight = float(w)
     except (OverflowError, ValueError):
-        if not comes_again(float, w):
-            raise
         weight = math.nan
     if not 0.0 <= weight <= LARGEST_WEIGHT:
         raise InvalidValue(f"{wanted}, got {shown(w)}")

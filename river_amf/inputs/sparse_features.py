@@ -25,7 +25,6 @@ from river_amf.inputs.encoding import (
     column_order,
     key_of,
 )
-from river_amf.inputs.invalid import comes_again, is_foreign
 from river_amf.inputs.kinds import PLAIN_NUMBERS, as_dict, is_zero, plain
 from river_amf.inputs.mismatch import Mismatch
 
@@ -81,7 +80,7 @@ def _encoder(
     """Return a function that encodes samples in the common cases."""
     blank = array("d", [math.nan if name in categories else 0.0 for name in columns])
 
-    def encode(x: Any, sample: SparseSample, ignores_new: bool, raises: bool = False) -> bool:
+    def encode(x: Any, sample: SparseSample, ignores_new: bool) -> bool:
         """Encode a sample whose features are known or may be ignored; otherwise return False."""
         if type(x) is not dict:
             return False
@@ -108,10 +107,7 @@ def _encoder(
                     row[columns[name]] = categories[name][value]
                 else:
                     return False
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            again = x, sample, ignores_new, True
-            if is_foreign(error) and (raises or not comes_again(encode, *again)):
-                raise
+        except (KeyError, TypeError, ValueError, OverflowError):
             return False
         sample.hold(row, words)
         return True

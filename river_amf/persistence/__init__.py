@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import abc
 import errno
-import importlib
 import logging
 import os
 import time
@@ -18,7 +17,6 @@ from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from river_amf._version import __version__
-from river_amf.inputs.invalid import comes_again
 from river_amf.inputs.kinds import shown
 from river_amf.persistence import container, places
 from river_amf.persistence.container import Array, Header, take
@@ -33,8 +31,6 @@ PathLike = str | os.PathLike[str]
 
 _logger = logging.getLogger(__name__)
 _KINDS: dict[str, type[Saved]] = {}
-# the modules that define the kinds with a dot, by the part before the dot
-_MODULES = {"sklearn": "river_amf.sklearn"}
 
 
 class Contents(NamedTuple):
@@ -124,15 +120,14 @@ def save(model: Any, path: PathLike | SupportsWrite[bytes]) -> None:
     Parameters
     ----------
     model
-        A forest of this package, or an estimator of `river_amf.sklearn` with one, trained or not.
+        A forest of this package, trained or not.
     path
         Path of the file (suggested extension `.amf`), or a file open for writing in binary mode.
 
     Raises
     ------
     OSError, TypeError, ValueError
-        If the file cannot be written; if files cannot hold the model or one of its values; if the
-        `model_` of a scikit-learn estimator has learned other columns or classes on its own.
+        If the file cannot be written; if files cannot hold the model or one of its values.
 
     Examples
     --------
@@ -213,15 +208,11 @@ def contents(path: PathLike | SupportsRead[bytes]) -> Contents:
             found = _contents(file)
         except MemoryError as error:
             raise MemoryError(f"not enough memory to load {name}") from error
-        except ImportError:  # of what the class of the model needs
-            raise
         except Exception as error:
             if isinstance(error, OSError) and error.errno != errno.EINVAL:  # of a negative position
                 raise
             is_ours = isinstance(error, FileError)
             traceback.clear_frames(error.__traceback__)  # which hold what has been read
-            if not comes_again(_contents, file):  # but a signal handler has raised it
-                raise ((is_ours and error.__cause__) or error) from None
             what = error if type(error) is ValueError else f"{type(error).__name__}: {error}"
             text = f"{name} {error}" if is_ours else f"{name} is damaged: {what}"
             raise FileError(text) from error.__cause__ if is_ours else error
@@ -240,11 +231,8 @@ def _contents(file: IO[bytes]) -> Contents:
 
 
 def _class_of(kind: Any) -> type[Saved]:
-    """Return the class for a kind, importing its module if necessary."""
-    if type(kind) is str:
-        if module := _MODULES.get(kind.partition(".")[0]):
-            importlib.import_module(module)
-        if kind in _KINDS:
-            return _KINDS[kind]
+    """Return the class for a kind, or raise FileError."""
+    if type(kind) is str and kind in _KINDS:
+        return _KINDS[kind]
     what = f"this version knows {', '.join(sorted(_KINDS))}"
     raise FileError(f"holds a model of the kind {shown(kind)}, but {what}")

@@ -1,6 +1,7 @@
-"""The models as scikit-learn estimators; they need scikit-learn 1.6 or later.
+"""The forests as scikit-learn estimators; they need scikit-learn 1.6 or later.
 
-Each estimator holds the corresponding river model in `model_` and feeds it blocks of rows.
+Each estimator holds the corresponding river model in `model_` and feeds it blocks of rows. Files of
+estimators are those of scikit-learn: `pickle`, `joblib` or `skops`.
 """
 
 try:
@@ -11,17 +12,7 @@ except ImportError as error:
         name="sklearn",
     ) from error
 
-from river_amf.sklearn.classifiers import (
-    AdaptiveAMFClassifier,
-    AMFClassifier,
-    OnlineDummyClassifier,
-)
+from river_amf.sklearn.classifiers import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.sklearn.regressors import AdaptiveAMFRegressor, AMFRegressor
 
-__all__ = [
-    "AMFClassifier",
-    "AMFRegressor",
-    "AdaptiveAMFClassifier",
-    "AdaptiveAMFRegressor",
-    "OnlineDummyClassifier",
-]
+__all__ = ["AMFClassifier", "AMFRegressor", "AdaptiveAMFClassifier", "AdaptiveAMFRegressor"]

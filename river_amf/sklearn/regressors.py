@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
+import narwhals.stable.v2 as nw
 from sklearn.base import RegressorMixin
 
 from river_amf import regressor
 from river_amf.sklearn.checks import checked_targets
-from river_amf.sklearn.estimators import Floats, ForestEstimator, reading
+from river_amf.sklearn.estimators import ForestEstimator
 
 __all__ = ["AMFRegressor", "AdaptiveAMFRegressor"]
 
@@ -37,7 +38,6 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
     True
     """
 
-    _file_kind = "sklearn.AMFRegressor"
     _river = regressor.AMFRegressor
     _read_targets = staticmethod(checked_targets)
 
@@ -56,15 +56,34 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
         >>> AMFRegressor(random_state=1).partial_fit([[1.0]], [12.5]).predict([[2.0]])
         array([12.5])
         """
-        return self._lock.run(self._learn, X, y, sample_weight)
+        return self._learn(X, y, sample_weight)
 
-    @reading
-    def predict(self, X: Any, interval: float | None = None, lower: float = -np.inf) -> Any:
-        """Predict the target of each row; with `interval=0.9` also the ends of intervals.
+    def predict(
+        self, X: Any, interval: float | None = None, quantiles: Sequence[float] | None = None
+    ) -> Any:
+        """Predict the target of each row, if asked with intervals or quantiles.
 
-        The ends have the shape (n_samples, 2) and the unit of the target. The prediction is within,
-        and so is the share `interval` of all targets, drift or not, from a few hundred rows on; no
-        end is below `lower`, such as 0.0 for counts. Pipelines pass both parameters on.
+        Parameters
+        ----------
+        X
+            As in `fit`.
+        interval
+            Share of all targets that intervals hold, such as 0.9. Drift or not, they do from a few
+            hundred rows on, and they hold the prediction.
+        quantiles
+            Probabilities with which the target does not exceed each quantile, such as [0.1, 0.5].
+
+        Returns
+        -------
+        array or tuple
+            The predictions, of shape (n_samples,), in the unit of the target. With `interval` or
+            `quantiles` a tuple of these and the ends, of shape (n_samples, 2), or the quantiles,
+            one column for each. Pipelines pass both parameters on.
+
+        Raises
+        ------
+        ValueError
+            If a share or probability is not strictly between 0 and 1, or if both are given.
 
         Examples
         --------
@@ -80,28 +99,23 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
         >>> lower, upper = ends.T
         >>> bool(0.75 < np.mean((lower <= y[1500:]) & (y[1500:] <= upper)) < 0.85)
         True
+        >>> model.predict(X[1500:], quantiles=[0.1, 0.5, 0.9])[1].shape
+        (500, 3)
         """
+        if interval is not None and quantiles is not None:
+            raise ValueError("predict takes interval or quantiles, got both; call it twice")
         if interval is not None:
             regressor.check_level("interval", interval)
-        bound = regressor.lower_bound(lower)
-        frame = self._read_to_predict(X)
-        answers = self.model_._predict_block(frame, float(interval or 0.0))
-        found = self.model_._predictions(answers, True, interval)
-        prediction = found.prediction
-        return prediction if interval is None else (prediction, found.intervals().clip(bound))
-
-    def predict_interval(self, X: Any, level: float = 0.9, lower: float = -np.inf) -> Floats:
-        """Predict the ends of intervals alone: `predict(X, interval=level, lower=lower)[1]`.
-
-        Examples
-        --------
-        >>> from river_amf.sklearn import AMFRegressor
-        >>> AMFRegressor(random_state=1).fit([[1.0], [4.0]], [5.0, 5.0]).predict_interval([[2.0]])
-        array([[5., 5.]])
-        """
-        regressor.check_level("level", level)
-        ends: Floats = self.predict(X, level, lower)[1]
-        return ends
+        for q in () if quantiles is None else quantiles:
+            regressor.check_level("quantiles", q)
+        model, rows = self._fitted_model(), self._read(X)
+        found = model._predict_rows(rows, interval)
+        if interval is not None:
+            return found.prediction, found.intervals()
+        if quantiles is not None:
+            frame = nw.from_native(model.predict_quantile_many(rows, [*quantiles]))
+            return found.prediction, frame.to_numpy()
+        return found.prediction
 
 
 class AdaptiveAMFRegressor(AMFRegressor):
@@ -123,5 +137,4 @@ class AdaptiveAMFRegressor(AMFRegressor):
     True
     """
 
-    _file_kind = "sklearn.AdaptiveAMFRegressor"
     _river = regressor.AdaptiveAMFRegressor

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -72,7 +72,6 @@ class Block:
         self.targets = targets  # the index of each label, or a number
         self.weights = weights  # samples of weight 0 are not learned
         self.is_at_once = False  # whether each is predicted right before it is learned
-        self.sample: Callable[[int], Any]  # returns a row as it was given
         self.answers = answers  # a row of predictions for each sample
         self.record = np.zeros(1, BLOCK)
         self.address: int = self.record.ctypes.data

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from mixed_streams import LABELS, check_answer, mixed_stream
 from river import base, linear_model, metrics, neighbors, optim, preprocessing
+from river.feature_extraction import BagOfWords
 from river.preprocessing import TargetStandardScaler
 from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -171,6 +172,19 @@ def by_river(name):
     nearest = neighbors.LazySearch(window_size=1000)
     knn = neighbors.KNNRegressor(10, nearest, aggregation_method="weighted_mean")
     return preprocessing.StandardScaler() | knn
+
+
+@pytest.mark.parametrize("name", ["logistic", "perceptron", "mlp", "knn", "multinomial-nb"])
+def test_words_are_not_scaled_away(name):
+    rng, right = random.Random(1), 0
+    model = BagOfWords() | baselines.classifiers(seed=1)[name]()
+    for i in range(600):
+        label = rng.random() < 0.5
+        words = ["win", "prize", "now"] if label else ["lunch", "report", "now"]
+        text = " ".join(rng.choice(words) for _ in range(4))
+        right += i >= 300 and model.predict_one(text) == label
+        model.learn_one(text, label)
+    assert right > 270
 
 
 @pytest.mark.parametrize("name", ["linear", "knn"])

@@ -33,16 +33,6 @@ def run(path, **options):
     return description, notes
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write_file(content, name="table.csv"):
-        path = tmp_path / name
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        return path
-
-    return write_file
-
-
 def case(name):
     if not CASES.exists():
         pytest.skip("the stranger's files are not beside this repository")

@@ -235,8 +235,8 @@ for i in range(50):
     warm.learn_one({"a": float(i * 37 % 11)}, i % 2)
 pickle.dumps(warm)
 model = AMFClassifier(n_estimators=2, seed=1)
-model.learn_one(sample(), "a")
 model.learn_one({}, "b")
+model.learn_one(sample(), "a")
 for i in range(1500):
     model.learn_one(sample(), "a")
 pages = int(open("/proc/self/statm").read().split()[0])

@@ -2,11 +2,8 @@
 
 import decimal
 import enum
-import gc
-import itertools
 import math
 import pickle
-import sys
 from collections import OrderedDict, defaultdict
 
 import numpy as np
@@ -17,7 +14,6 @@ from hypothesis import strategies as st
 
 from river_amf.inputs.encoding import Features
 from river_amf.inputs.kinds import is_missing
-from river_amf.inputs.sparse_features import SparseFeatures
 
 ALL_MISSING = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT]
 ALL_MISSING += [np.datetime64("NaT", "s"), np.timedelta64("NaT"), decimal.Decimal("nan")]
@@ -163,38 +159,6 @@ def test_gaps_take_a_fast_way_too():
     for x in ({}, {"size": 1.0}, {"color": "red"}, {"size": None, "color": "red"}):
         fast = features.encode_known(x).values.copy()
         assert rows_equal(fast, features.encode(OrderedDict(x)).values), x
-
-
-@pytest.mark.parametrize("x", [{"a": 2.0, "c": "red"}, {"a": 2.0}, {"a": 2.0, "c": "tan"}], ids=str)
-@pytest.mark.parametrize("sparse", [False, True])
-def test_an_error_of_a_signal_handler_is_never_taken_for_a_missing_key(x, sparse):
-    for place in itertools.count(1):
-        features = SparseFeatures(5) if sparse else Features()
-        features = features.extended(features.check({"a": 1.0, "c": "red"}))
-        if sparse:
-            features.vocabulary.add(["a"])
-        n_lines = 0
-
-        def trace(frame, event, argument, place=place):
-            nonlocal n_lines
-            n_lines += event == "line"
-            if event == "line" and n_lines == place:
-                raise KeyError("of a handler")
-            return trace if "river_amf" in frame.f_code.co_filename else None
-
-        before = sys.gettrace()
-        gc.disable()  # what is raised in a callback of the collector is lost, and not by us
-        sys.settrace(trace)
-        try:
-            features.encode(x)
-        except KeyError as error:
-            assert "of a handler" in str(error)
-            continue
-        finally:
-            sys.settrace(before)
-            gc.enable()
-        assert n_lines < place  # or it would have been swallowed
-        break
 
 
 def test_a_defaultdict_does_not_grow():

@@ -1,6 +1,5 @@
 """Whose turn it is to use a model, and that weights stay within what sums can hold."""
 
-import fractions
 import gc
 import inspect
 import math
@@ -13,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.engine.forest_engine import Engine
-from river_amf.engine.threads import Workers
+from river_amf.engine.threads import run_in_threads
 from river_amf.inputs.row_problems import Problems
 from river_amf.kernels.numba_tools import compilation
 
@@ -187,57 +186,8 @@ def test_a_block_passes_on_errors_that_are_not_its_own(model, error):
     assert type(again).__name__ == "ValueError"
 
 
-class Interrupted(fractions.Fraction):
-    """A value that a signal handler interrupts once, with an error such as its own might be."""
-
-    left = 0
-
-    def interrupt(self):
-        type(self).left -= 1
-        if self.left == 0:
-            raise TypeError("of a handler")
-
-    def __float__(self):
-        self.interrupt()
-        return super().__float__()
-
-    def __hash__(self):
-        self.interrupt()
-        return super().__hash__()
-
-    def __repr__(self):
-        self.interrupt()
-        return super().__repr__()
-
-
-USES = [
-    lambda value: AMFRegressor().learn_one({"a": value}, 1.0),
-    lambda value: AMFRegressor().learn_one({"a": 1.0}, value),
-    lambda value: AMFRegressor().learn_one({"a": 1.0}, 1.0, w=value),
-    lambda value: AMFClassifier().learn_one({value: 1.0}, True),
-    lambda value: AMFClassifier().learn_one({"a": 1.0}, value),
-    lambda value: AMFClassifier().learn_many(pd.DataFrame({"a": [value]}), [value]),
-    lambda value: AMFRegressor().learn_many(pd.DataFrame({"a": [1.0]}), [1.0], [value]),
-]
-
-
-@pytest.mark.parametrize("use", USES)
-def test_an_error_that_a_handler_raises_in_the_method_of_a_value_is_passed_on(use):
-    for step in range(1, 100):
-        Interrupted.left = step
-        try:
-            use(Interrupted(1, 3))
-        except TypeError as error:
-            assert str(error) == "of a handler"
-        else:
-            assert Interrupted.left > 0, f"the error of step {step} is lost"
-            assert step > 1
-            return
-    pytest.fail("it never ends")
-
-
-def test_workers_return_results_and_raise_the_error_of_any():
-    assert Workers([lambda: 1, lambda: 2, lambda: 3]).run() == [1, 2, 3]
+def test_calls_in_threads_return_results_and_raise_the_error_of_any():
+    assert run_in_threads([lambda: 1, lambda: 2, lambda: 3], []) == [1, 2, 3]
 
     def fail():
         raise MemoryError("of a thread")
@@ -246,43 +196,19 @@ def test_workers_return_results_and_raise_the_error_of_any():
         calls = [lambda: 1, lambda: 2, lambda: 3]
         calls[k] = fail
         with pytest.raises(MemoryError, match="of a thread"):
-            Workers(calls).run()
+            run_in_threads(calls, [])
 
 
-@pytest.mark.parametrize("message", ["can't start new thread", "of a handler"])
-def test_only_a_lack_of_threads_makes_the_caller_do_all_of_the_work(message, monkeypatch):
+def test_a_compiler_works_without_a_thread_of_its_own(monkeypatch):
     def fail(thread):
         raise RuntimeError(message)
 
     monkeypatch.setattr(threading.Thread, "start", fail)
-    compiled = compilation.uninterrupted(lambda: 7)
-    for call, result in [(Workers([lambda: 1, lambda: 2]).run, [1, 2]), (compiled, 7)]:
-        if message == "of a handler":
-            with pytest.raises(RuntimeError, match=message):
-                call()
-        else:
-            assert call() == result
-
-
-def test_workers_that_were_interrupted_can_be_waited_for():
-    begun, over, done = threading.Event(), threading.Event(), []
-
-    def long():
-        begun.set()
-        over.wait(SOON)
-        done.append(True)
-
-    def interrupted():
-        assert begun.wait(SOON)
-        raise KeyboardInterrupt
-
-    workers = Workers([interrupted, long])
-    with pytest.raises(KeyboardInterrupt):
-        workers.run()
-    assert not done
-    over.set()
-    workers.wait()
-    assert done
+    message = "can't start new thread"
+    assert compilation.uninterrupted(lambda: 7)() == 7
+    message = "of a handler"
+    with pytest.raises(RuntimeError, match=message):
+        compilation.uninterrupted(lambda: 7)()
 
 
 # Weights

@@ -51,11 +51,13 @@ def check_same_tree(model, reference, tree):
     names = list(model._features)
     pending = [(int(table.index[table["parent"] < 0][0]), reference.trees[tree].root)]
     n_nodes = 0
+    # times follow from relevance, which loses digits where values are next to each other
+    precision = 1e-9 if model.split_intensity == "relevance" else 1e-12
     while pending:
         index, node = pending.pop()
         row = table.loc[index]
         n_nodes += 1
-        assert row["time"] == pytest.approx(node.time, rel=1e-12)
+        assert row["time"] == pytest.approx(node.time, rel=precision)
         assert tuple(row["counts"].values()) == pytest.approx(
             node.counts()[: len(row["counts"])], abs=1e-12
         )

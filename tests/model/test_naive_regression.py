@@ -72,11 +72,13 @@ def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
         return
     pending = [(int(table.index[table["parent"] < 0][0]), own.root)]
     n_nodes = 0
+    # times follow from relevance, which loses digits where values are next to each other
+    precision = 1e-9 if model.split_intensity == "relevance" else 1e-12
     while pending:
         index, node = pending.pop()
         row = table.loc[index]
         n_nodes += 1
-        assert row["time"] == pytest.approx(node.time, rel=1e-12)
+        assert row["time"] == pytest.approx(node.time, rel=precision)
         box = {names[j]: ends for j, ends in node.box().items()}
         assert row["range_min"] == {name: low for name, (low, _) in box.items()}
         assert row["range_max"] == {name: high for name, (_, high) in box.items()}
@@ -247,7 +249,7 @@ def test_targets_whose_squares_are_too_small_are_not_scored():
 
 def test_trends_of_targets_whose_squares_are_too_small_lose_digits_and_no_more():
     tiny = [0.0] * 6 + [1e-150] + [0.0] * 6
-    samples = [({"a": 0} if 0 < i < 8 else {}, y) for i, y in enumerate(tiny)]
+    samples = [({"a": 0}, y) for y in tiny]
     model, reference = pair(trend="ridge", vote="mean")
     # the same in another unit, in which all digits are there
     larger, _ = pair(trend="ridge", vote="mean")

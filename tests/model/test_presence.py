@@ -165,9 +165,9 @@ def test_late_labels_find_rows_with_stand_ins(x):
         model.learn_one({"a": 1.0, "color": "red"} if i % 2 else {"color": "tan"}, i % 2)
     model.predict_proba_one(x)
     model.learn_one({"a": 3.0, "color": "red"}, 1)
-    assert len(copy.deepcopy(model)._engine.predictions.keys) == 1
+    assert len(copy.deepcopy(model)._engine.late) == 1
     model.learn_one(x, 0)
-    assert len(copy.deepcopy(model)._engine.predictions.keys) == 0
+    assert len(copy.deepcopy(model)._engine.late) == 0
     assert UNKNOWN not in model._engine.encode(x)
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf.state.layout import MISSING_CODE
 
 RELEVANCE_MEMORY = naive_features.RELEVANCE_MEMORY
 RELEVANCE_FLOOR = naive_features.RELEVANCE_FLOOR
@@ -82,10 +83,12 @@ class Direct:
             return
         self.n_learnt += 1
         for name, value in x.items():
-            if value is None or value != value:
+            if value is None and name not in self.codes:
                 continue
             observed = self.seen.setdefault(name, [])
-            if isinstance(value, str):
+            if value is None:
+                bucket = MISSING_CODE % 64
+            elif isinstance(value, str):
                 codes = self.codes.setdefault(name, {})
                 bucket = codes.setdefault(value, len(codes)) % 64
             else:
@@ -124,7 +127,7 @@ def drifting_stream(n_samples, seed):
             x["late"] = rng.random() + y
             y = 2 if rng.random() < 0.1 else int(y)
         for name in ("a", "color", "many"):
-            if rng.random() < 0.1:
+            if rng.random() < 0.1 and i > 20:  # when "a" has had two values
                 x[name] = None
         yield x, int(y), rng.choice([1.0, 1.0, 0.5, 3.0, 0.0])
 

@@ -5,12 +5,11 @@ import functools
 import gzip
 import io
 import lzma
-import operator
 import pickle
 
 import pytest
 from files import refuse
-from forests import STREAM, learn, trained
+from forests import STREAM, trained
 
 import river_amf
 from river_amf import AMFClassifier
@@ -108,28 +107,3 @@ def test_errors_of_the_open_file_are_not_taken_for_damage(path):
         river_amf.load(gzip.GzipFile(fileobj=io.BytesIO(cut)))
     with pytest.raises(OSError, match="the Short took only a part"):
         AMFClassifier().save(Short())
-
-
-class Alarm(Exception):
-    """What a signal handler may raise."""
-
-
-@pytest.mark.parametrize("kind", [Alarm, ValueError, TypeError, KeyError, OSError])
-@pytest.mark.parametrize("where", ["container.read", "_class_of", "values._to_json"])
-def test_the_exception_of_a_signal_handler_comes_out_as_it_is(path, monkeypatch, kind, where):
-    learn(AMFClassifier(1), [({"a": 1.0}, ("x", b"1"), 1.0)]).save(path)
-    owner, _, name = f"persistence.{where}".rpartition(".")
-    owner = operator.attrgetter(owner)(river_amf)
-    function, error = getattr(owner, name), kind("of a handler")
-    errors = iter([error])
-
-    def interrupted(*arguments):
-        for each in errors:
-            raise each
-        return function(*arguments)
-
-    monkeypatch.setattr(owner, name, interrupted)
-    with pytest.raises(kind, match="of a handler") as caught:
-        river_amf.load(path)
-    assert caught.value is error
-    assert river_amf.load(path).predict_one({}) == ("x", b"1")

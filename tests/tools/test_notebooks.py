@@ -79,7 +79,9 @@ blind, ours = ["majority", "last-class"], ["amf", "adaptive"]
 assert accuracy[blind].max() < 0.6 < 0.75 < accuracy.drop(blind).min()
 assert accuracy["categorical-nb"] > accuracy["multinomial-nb"] + 0.1
 assert accuracy["hoeffding-gain"] == accuracy["hoeffding-gini"]
-assert accuracy[ours].min() > accuracy.drop([*ours, "rnn"], errors="ignore").max()
+others = comparison.table.drop([*ours, "rnn"], errors="ignore")
+assert accuracy[ours].min() > others["accuracy"].drop("boosting").max()
+assert comparison.table["log-loss"].idxmin() == "adaptive"
 """,
     ),
     "drift": Promise(
@@ -92,7 +94,8 @@ assert share.asof(RULE + 10 * HALF_HOURS) > share.asof(RULE) + 0.05
 assert relevance["period"].iloc[-1] > 2 * relevance["period"].asof(SUN)
 late = by_phase.unstack()[["new rule", "sun"]]
 assert (late.loc["both"] >= late.drop("both").max() - 0.005).all()
-assert (late.loc["restarts"] > late.loc["fading"] + 0.02).all()
+assert (late.loc["fading"] > late.loc["neither"] + 0.03).all()
+assert (late.loc["restarts"] > late.loc["neither"]).all()
 assert (scores["AdaptiveAMFClassifier"] > scores["AMFClassifier"] + 0.03).all()
 """,
     ),
@@ -101,7 +104,7 @@ assert (scores["AdaptiveAMFClassifier"] > scores["AMFClassifier"] + 0.03).all()
         """
 ours, others = by_phase.loc["adaptive AMF"], by_phase.drop("adaptive AMF").min()
 assert ours["until the change"] < 0.7 * others["until the change"]
-assert 0.95 * others["week after"] < ours["week after"] < 1.05 * others["week after"]
+assert ours["week after"] < 0.9 * others["week after"]
 assert ours["from then on"] < 0.85 * others["from then on"]
 assert inside[settled].mean().between(0.89, 0.91).all()
 worst = weekly[weekly.index > DRIFT].min()
@@ -111,10 +114,9 @@ assert scores.loc["interval score"].idxmin() == "adaptive AMF"
 assert costs.idxmin() == "the upper end of the 50 % interval"
 assert costs.min() < 0.92 * costs["the prediction"]
 change = parts.sub(parts["as it is"], axis=0)
-assert change["no fading"]["week after":].min() > 0.6
-at_rest = change.drop("week after")
-assert at_rest["no relevance"].min() > 0.3
-assert at_rest["no trend"].drop("first month").min() > 0.2
+assert change["no relevance"].min() > 0.3
+assert change["no fading"].abs().max() < 0.3
+assert change["no trend"]["week after"] > 0.1
 """,
     ),
     "inside_the_forest": Promise(
@@ -136,7 +138,7 @@ assert accuracy["forest"] > accuracy.drop("forest").max() + 0.02
 assert weights[N_TWEETS].idxmin() == "🙄"
 assert (weights.loc[SLANG, TURN] < -0.7).all()
 assert (weights.loc[SLANG, N_TWEETS] > -0.2).all()
-assert (joined.table["accuracy"] > accuracy + 0.02).all()
+assert (joined.table["accuracy"] > accuracy + 0.02).drop("majority").all()
 assert joined.table["accuracy"].idxmax() == "forest"
 assert 0.02 > spam.loc["forest", "words_alone"] - spam["words_alone"].max() > -0.02
 assert (spam.loc["forest", "rest_alone"] > spam["rest_alone"].drop("forest") + 0.03).all()

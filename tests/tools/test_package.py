@@ -2,13 +2,11 @@
 
 import ast
 import graphlib
-import importlib
 import inspect
 import re
 import subprocess
 import sys
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -60,11 +58,6 @@ LAYERS_OF_KERNELS = [
     {"features"},
     {"numba_tools"},
 ]
-# modules that are imported by a name from a file, and may be in any layer: module -> choices
-BY_NAME = {
-    "__init__": {f"river_amf.{name}" for name in river_amf._SUBMODULES},
-    "persistence": set(river_amf.persistence._MODULES.values()),
-}
 
 
 def imports(module):
@@ -76,12 +69,7 @@ def imports(module):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def imports_of_packages(module):
-    """Return the top-level packages that a module imports, anywhere in it."""
-    return {name.partition(".")[0] for name in imports(module)}
-
-
-def own(name):
+def module_of(name):
     """Return the module of this package that contains a name, or None for other packages."""
     package, _, name = name.partition(".")
     if package != "river_amf":
@@ -107,7 +95,7 @@ def upward_imports(modules, layers, room):
     assert {room(module) for module in modules} == depths.keys()
     upwards = []
     for module in modules:
-        for other in {own(name) for name in imports(module)} & set(modules) - {module}:
+        for other in {module_of(name) for name in imports(module)} & set(modules) - {module}:
             here, there = room(module), room(other)
             if here != there and depths[here] >= depths[there]:
                 upwards.append(f"{module} imports {other}")
@@ -121,45 +109,32 @@ def test_imports_between_rooms_point_downwards():
 
 
 def test_no_imports_run_in_circles():
-    imported = {module: {own(name) for name in imports(module)} - {None} for module in MODULES}
+    imported = {
+        module: {module_of(name) for name in imports(module)} - {None} for module in MODULES
+    }
     for module, others in imported.items():
         # the package is loaded before what lies in it
         others.difference_update({module, "__init__"} if module != "__main__" else {module})
     assert [*graphlib.TopologicalSorter(imported).static_order()]
 
 
-def test_no_two_modules_have_one_name():
-    names = Counter(module.rpartition(".")[2] for module in MODULES)
-    assert {name for name, n in names.items() if n > 1} == set()
-    at_the_top = [
-        m for m in MODULES if FILES[m].parent == PACKAGE and m not in ("__init__", "__main__")
-    ]
-    assert len(at_the_top) <= 9
-
-
-def test_the_only_imports_by_name_are_of_what_a_file_may_hold():
+def test_only_submodules_are_imported_by_name():
     calls = [m for m in MODULES if "import_module(" in FILES[m].read_text()]
-    assert calls == [*BY_NAME]
-    assert BY_NAME["persistence"] == {"river_amf.sklearn"}
+    assert calls == ["__init__"]
 
 
-def test_the_version_is_that_of_the_package_s_lowest_module():
-    assert river_amf.__version__ == river_amf._version.__version__
-    assert not [*imports("_version")]
-
-
-def test_only_the_kernels_know_numba_and_the_state_knows_numpy_alone():
-    knowing = {m for m in MODULES if any(i.split(".")[0] == "numba" for i in imports(m))}
-    assert {m.split(".")[0] for m in knowing} == {"kernels"}
-    of_state = [module for module in MODULES if room(module) == "state"]
-    third_party = {i.split(".")[0] for m in of_state for i in imports(m)}
-    assert third_party - sys.stdlib_module_names == {"numpy", "river_amf"}
+def test_only_some_rooms_know_numba_ray_and_other_packages():
+    packages = {m: {name.partition(".")[0] for name in imports(m)} for m in MODULES}
+    for package, only in (("numba", "kernels"), ("ray", "ray"), ("sqlite3", "keyed")):
+        assert {room(m) for m in MODULES if package in packages[m]} == {only}
+    of_state = set().union(*(packages[m] for m in MODULES if room(m) == "state"))
+    assert of_state - sys.stdlib_module_names == {"numpy", "river_amf"}
 
 
 NAMED = ("html", "parquet", "plot", "ray", "rnn", "sklearn")  # extras, for users
 
 
-def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
+def test_hints_how_to_install_an_extra_hold():
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
     code = "\n".join(path.read_text().replace('\\"', '"') for path in FILES.values())
     hints = re.findall(r'pip install ((?:"[^" ]+" ?)+)', code)
@@ -167,24 +142,6 @@ def test_hints_how_to_install_an_extra_hold_for_a_clone_and_for_an_index():
     extras = project["optional-dependencies"]
     packages = {package for hint in hints for package in hint.split()}
     assert packages == {f'"{needed}"' for extra in NAMED for needed in extras[extra]}
-
-
-def public_objects():
-    """Yield every public class and function with its module, including internal modules."""
-    for module in MODULES:
-        if (module.startswith("_") and module != "__init__") or module.startswith("ray"):
-            continue  # tests/ray/test_public.py is about the latter
-        name = "river_amf" if module == "__init__" else f"river_amf.{module}"
-        for attribute, value in vars(importlib.import_module(name)).items():
-            is_own = getattr(value, "__module__", None) == name
-            if is_own and not attribute.startswith("_") and callable(value):
-                yield f"{module}.{attribute}", value
-
-
-def test_every_public_name_is_documented():
-    names = dict(public_objects())
-    assert len(names) > 100
-    assert [name for name, thing in names.items() if not inspect.getdoc(thing)] == []
 
 
 FOR_USERS = (
@@ -222,43 +179,50 @@ def without_doctest(things):
     return [name for name, thing in documented.items() if ">>>" not in (thing.__doc__ or "")]
 
 
-def test_every_public_name_has_a_doctest():
+def test_public_names_and_methods_have_doctests():
     assert without_doctest(PUBLIC) == []
+    assert len(methods_of(PUBLIC)) > 20
+    assert without_doctest(methods_of(PUBLIC)) == []
 
 
-def test_every_public_method_has_a_doctest():
-    methods = methods_of(PUBLIC)
-    assert len(methods) > 20
-    assert without_doctest(methods) == []
+SUBMODULES = {"baselines", "evaluation", "inspection", "keyed", "plot", "ray", "sklearn"}
 
 
-SUBMODULES = ("baselines", "evaluation", "inspection", "keyed", "plot", "sklearn")
-
-
-def test_the_package_and_its_submodules_list_what_is_public_and_nothing_else():
-    assert {*dir(river_amf)} == {*river_amf.__all__, *SUBMODULES, "ray"}
-    for name in SUBMODULES:
+def test_submodules_list_what_is_public():
+    assert {*dir(river_amf)} == {*river_amf.__all__, *SUBMODULES}
+    for name in SUBMODULES - {"ray"}:
         module = getattr(river_amf, name)
         listed = {each for each in dir(module) if not each.startswith("_")}
-        own_modules = {m.rpartition(".")[2] for m in MODULES if m.startswith(f"{name}.")}
-        assert listed - own_modules == {*module.__all__} - own_modules
-    assert dir(river_amf.inspection) == sorted(river_amf.inspection.__all__)
+        modules = {m.rpartition(".")[2] for m in MODULES if m.startswith(f"{name}.")}
+        assert listed - modules == {*module.__all__} - modules
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         river_amf.nothing  # noqa: B018
 
 
-ALONE = """
-import sys
+LAZY = {  # what is run, and which modules it must not import
+    "no submodule before its use": ("import river_amf", {f"river_amf.{s}" for s in SUBMODULES}),
+    "no pandas for single samples": (
+        """
 import river_amf
-rooms = {name.split(".")[1] for name in sys.modules if name.startswith("river_amf.")}
-print(sorted(rooms & {"baselines", "evaluation", "inspection", "keyed", "plot", "ray", "sklearn"}))
-river_amf.inspection.node_table
-"""
+model = river_amf.AMFClassifier(n_estimators=1)
+for x in ({"size": 1.0, "color": "red"}, {"size": float("nan"), "color": None}):
+    model.predict_proba_one(x)
+    model.learn_one(x, "yes")
+""",
+        {"pandas"},
+    ),
+    "no Ray": (
+        "import river_amf, river_amf.cli, river_amf.evaluation, river_amf.plot, river_amf.sklearn",
+        {"ray", "river_amf.ray"},
+    ),
+}
 
 
-def test_submodules_are_loaded_when_they_are_first_asked_for():
-    run = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True)
-    assert (run.stdout, run.stderr) == ("[]\n", "")
+@pytest.mark.parametrize(("code", "modules"), LAZY.values(), ids=LAZY)
+def test_imports_are_lazy(code, modules):
+    code += f"\nimport sys; print({modules} & {{*sys.modules}} or 'none')"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("none\n", "")
 
 
 EXTRAS = {  # of submodules: the package to block, and the one to install
@@ -293,32 +257,3 @@ def test_submodules_name_the_extra_that_they_lack():
         for kind in ("AttributeError", "ImportError", "ImportError")
     ]
     assert re.fullmatch("".join(expected), run.stdout), run.stderr
-
-
-SINGLE_SAMPLES = """
-import sys
-import river_amf
-model = river_amf.AMFClassifier(n_estimators=1)
-for x in ({"size": 1.0, "color": "red"}, {"size": float("nan"), "color": None}):
-    model.predict_proba_one(x)
-    model.learn_one(x, "yes")
-print("pandas" in sys.modules)
-"""
-
-
-def test_single_samples_do_not_wait_for_pandas():
-    run = subprocess.run([sys.executable, "-c", SINGLE_SAMPLES], capture_output=True, text=True)
-    assert run.stdout == "False\n", run.stderr
-
-
-IMPORTS = """
-import sys
-import river_amf, river_amf.cli, river_amf.evaluation, river_amf.plot, river_amf.sklearn
-print(sorted({"ray", "river_amf.ray"} & set(sys.modules)))
-"""
-
-
-def test_only_the_package_for_ray_imports_it():
-    assert {m.partition(".")[0] for m in MODULES if "ray" in imports_of_packages(m)} <= {"ray"}
-    run = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True)
-    assert run.stdout == "[]\n", run.stderr

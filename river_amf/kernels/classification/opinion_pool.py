@@ -16,7 +16,7 @@ from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import hot
 from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 from river_amf.kernels.tree.aggregation import predict_tree
-from river_amf.kernels.tree.estimates import is_early, slowed
+from river_amf.kernels.tree.estimates import slowed
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
 from river_amf.state.layout import CLASSIFICATION, DELAY, RESTARTED, SAMPLE_NUMBER
 
@@ -86,8 +86,6 @@ def learn_vote(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
     """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), likewise beta."""
-    if is_early(context):
-        return
     n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
     label = int(target)
     proba = forest.pooled
@@ -151,7 +149,7 @@ def judge_tree(
     """Count the loss of a tree, one minus p(label), and restart it if it is outdated."""
     # If the label is late, the vote may be that of a tree that has restarted since.
     state, settings = forest.trees[t], forest.settings[0]
-    if not may_restart(settings, t) or is_early(context):
+    if not may_restart(settings, t):
         return
     if context[DELAY] > 0.0 and context[SAMPLE_NUMBER] - context[DELAY] < state["restarted_at"]:
         context[RESTARTED + t] = 1.0

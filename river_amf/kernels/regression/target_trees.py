@@ -177,11 +177,7 @@ def weigh_logarithms_upwards(
         index = node["parent"]
 
 
-@part(
-    *(NO_VALUE, FOREST, INTEGER, ROW, NUMBER, NUMBER, ROW),
-    task=REGRESSION,
-    name="judge_tree",
-)
+@part(NO_VALUE, FOREST, INTEGER, ROW, NUMBER, NUMBER, ROW, task=REGRESSION, name="judge_tree")
 def update_error_variance(
     forest: Forest, t: int, vote: Array, target: float, weight: float, context: Array
 ) -> None:
@@ -190,7 +186,8 @@ def update_error_variance(
     state, settings = forest.trees[t], forest.settings[0]
     variance = state["variance"]
     if context[SAMPLE_NUMBER] - context[DELAY] > state["restarted_at"]:
-        square = (target - vote[LOCATION]) * (target - vote[LOCATION])
+        error = target - vote[LOCATION]
+        square = error * error
         if may_restart(settings, t):
             most = LARGEST_SQUARE * variance
             count_loss(state, min(square, most) / most if most > 0.0 else 0.0, weight)
