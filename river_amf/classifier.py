@@ -124,12 +124,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         change them between predicting and learning. 0 means that late labels are taken as if they
         came at once.
     on_mismatch
-        What to do with a value of the wrong kind, a number for a categorical feature or the
-        reverse: `"raise"` an error, or take it as `"missing"` and give one `MismatchWarning` for
-        each feature. Under `"raise"`, the first value of a feature settles its kind. Under
-        `"missing"`, a number or a second, different category settles it, whichever comes first;
-        until then its categories count as missing. So one text such as `"N/A"`, however often it
-        comes, does not stand against the numbers that follow.
+        The first value of a feature settles its kind. What to do with a value of the other kind, a
+        number for a categorical feature or the reverse: `"raise"` an error, or take it as
+        `"missing"` and give one `MismatchWarning` for each feature. Under `"missing"`, the texts
+        `""`, `"NA"`, `"N/A"`, `"nan"`, `"null"`, `"?"` and `"-"` settle no kind.
     n_jobs
         Number of threads that share the trees in calls on blocks of samples (`*_many`); -1 means
         one per core; with `absent="zero"` there is always one. It does not affect the results and

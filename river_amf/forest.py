@@ -149,8 +149,6 @@ class Forest(Ensemble, Saved, Parameters):
         }
         if self._engine.cautions.given:
             header["cautions"] = sorted(self._engine.cautions.given)
-        if self._features.all_undecided:
-            header["undecided"] = values.undecided_to_json(self._features)
         if self._features.vocabulary is not None:
             words = self._features.vocabulary.slots
             header["words"] = [values.to_json(word, "feature name") for word in words]
@@ -172,10 +170,9 @@ class Forest(Ensemble, Saved, Parameters):
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         model = cls(**values.parameters_from_json(take(header, "parameters", {}), cls._checks))
         labels = cls._labels_from_json(header)
-        items, undecided = take(header, "features", []), None
-        if model.on_mismatch == "missing" and arrays:  # others have no features of their own
-            undecided = take(header, "undecided", [])
-        features = values.features_from_json(items, bound_of(model), undecided)
+        is_lenient = model.on_mismatch == "missing" and bool(arrays)  # others have no features yet
+        items = take(header, "features", [])
+        features = values.features_from_json(items, bound_of(model), is_lenient=is_lenient)
         if has_words(model) and arrays:
             vocabulary = Vocabulary(values.distinct_from_json(take(header, "words", []), "feature"))
             features = SparseFeatures.of_file(features, vocabulary, most_columns(model))

@@ -561,7 +561,7 @@ class NaiveForest(GrowingForest):
             raise ValueError(f"the weight is {w!r}, it must not be negative")
         self._check_label(y)
         at_once = self.pending.take_back(row_of(self, x), self.n_learnt)
-        x = self.without_mismatches(x, learns=True)
+        x = self.without_mismatches(x)
         self.check_features(x)
         self.admit_categories(x)
         if y not in self.labels:
@@ -629,7 +629,7 @@ class NaiveForest(GrowingForest):
         if not self.labels:
             return {}
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        row = self._row(self.winsorize(self.without_mismatches(x, learns=False)))
+        row = self._row(self.winsorize(self.without_mismatches(x)))
         others = self._other_votes(row)
         votes = [vote[: len(self.labels)] for vote in of_trees], others
         self.pending.note(row_of(self, x), self.n_learnt, votes)

@@ -24,6 +24,7 @@ CREDIT_LOST = 0.05  # per value inside the range
 # relevance
 RELEVANCE_FLOOR = 0.003  # EPS
 RELEVANCE_MEMORY = 400.0  # delta = 1 - 1 / RELEVANCE_MEMORY
+MISSING_TEXTS = {"", "NA", "N/A", "nan", "null", "?", "-"}  # of which no feature consists
 LARGEST_TRUST = 1e6  # upper bound for a sample in the statistics of relevance
 N_BINS = 16  # for the values of a number
 N_BUCKETS = 64  # for the categories of a feature
@@ -310,7 +311,6 @@ class Columns:
         self.split_intensity = split_intensity
         self.max_categories = max_categories
         self.on_mismatch = on_mismatch
-        self.first_categories: dict[Hashable, Any] = {}  # of features that might still be numeric
         self.columns: dict[Hashable, Column] = {}
         self.n_learnt = 0
 
@@ -343,7 +343,7 @@ class Columns:
 
     def encode(self, x: dict[Hashable, Any], tree_key: int) -> dict[int, float]:
         """Map the column of each known feature that is present in x to a tree's number."""
-        x = self.without_mismatches(x, learns=False)
+        x = self.without_mismatches(x)
         self.check_features(x)
         return self.encode_known(self.winsorize(x), tree_key)
 
@@ -373,7 +373,7 @@ class Columns:
         }
         return x | stand_ins
 
-    def without_mismatches(self, x: dict[Hashable, Any], *, learns: bool) -> dict[Hashable, Any]:
+    def without_mismatches(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
         """Leave out values of the wrong kind, if they count as missing (DESIGN.md: kinds)."""
         if self.on_mismatch == "raise":
             return x
@@ -384,10 +384,7 @@ class Columns:
             if name in self.columns:
                 fits = self.columns[name].is_categorical != is_number(value)
             else:
-                first = self.first_categories.get(name)
-                fits = is_number(value) or (first is not None and first != value)
-                if learns:
-                    self.first_categories.setdefault(name, value)
+                fits = value not in MISSING_TEXTS
             if fits:
                 fitting[name] = value
         return fitting

@@ -55,7 +55,7 @@ class Pending:
 def row_of(columns: Columns, x: dict[Hashable, Any]) -> Row:
     """Return a sample without missing values, in which -1 is an unknown category."""
     row = {}
-    for name, value in columns.without_mismatches(x, learns=False).items():
+    for name, value in columns.without_mismatches(x).items():
         column = columns.columns.get(name)
         if column is None or is_missing(value):
             continue

@@ -512,7 +512,7 @@ class NaiveRegressor(GrowingForest):
 
     def _row(self, x: dict[Hashable, Any], ranges: Mapping[int, tuple[float, float]]) -> TrendRow:
         """Return a sample as trends take it, given the ranges of its columns."""
-        x = self.winsorize(self.without_mismatches(x, learns=False))
+        x = self.winsorize(self.without_mismatches(x))
         numbers: dict[int, float | None] = {}
         categories, places = {}, {}
         for name, column in self.columns.items():
@@ -545,7 +545,7 @@ class NaiveRegressor(GrowingForest):
             raise ValueError(f"the weight is {w!r}, it must not be negative")
         self._check_target(y)
         at_once = self.pending.take_back(row_of(self, x), self.n_learnt)
-        x = self.without_mismatches(x, learns=True)
+        x = self.without_mismatches(x)
         self.check_features(x)
         self.admit_categories(x)
         votes = self._votes(x)

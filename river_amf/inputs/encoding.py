@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import operator
 import struct
-import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
@@ -29,9 +28,9 @@ from river_amf.inputs.kinds import (
     size_of,
 )
 from river_amf.inputs.mismatch import (
+    MISSING_TEXTS,
     Mismatch,
     Mismatches,
-    category_before_numbers,
     category_for_numbers,
     number_for_categories,
 )
@@ -44,12 +43,11 @@ class NewFeatures(NamedTuple):
     numeric: list[Hashable]
     categorical: list[Hashable]
     categories: list[tuple[Hashable, Hashable]]  # (feature, category), also for known features
-    undecided: list[tuple[Hashable, Hashable]]  # (feature, its first category), see `mismatch`
 
     @classmethod
     def none(cls) -> NewFeatures:
         """Return a list of each, for what there may be."""
-        return cls([], [], [], [])
+        return cls([], [], [])
 
 
 class Reading(NamedTuple):
@@ -209,8 +207,8 @@ class Features:
     [0.0, 3.5]
     """
 
-    # The first value of a feature that is not missing decides whether it is numeric or categorical;
-    # see `mismatch` for features whose values of the wrong kind count as missing. Columns are
+    # The first value of a feature that is not missing decides whether it is numeric or categorical
+    # (if values of the wrong kind count as missing, `MISSING_TEXTS` do not). Columns are
     # numbered in order of first appearance, and so are the categories of a feature, up to their
     # bound. In an encoded row, missing values are NaN. New features make a new object, which the
     # engine puts in the place of the old one in one step, and which shares the codes of the others.
@@ -220,7 +218,6 @@ class Features:
     def __init__(self, *, is_lenient: bool = False) -> None:
         self._columns: dict[Hashable, int] = {}
         self._categories: dict[Hashable, Categories] = {}  # for categorical features only
-        self._undecided: dict[Hashable, Hashable] = {}  # features without a column: first category
         # None if a value of the wrong kind is an error. It is no part of the state: copies warn
         # anew.
         self.mismatches = Mismatches() if is_lenient else None
@@ -231,13 +228,11 @@ class Features:
         cls,
         columns: dict[Hashable, int],
         categories: dict[Hashable, Categories],
-        undecided: dict[Hashable, Hashable] | None = None,
         mismatches: Mismatches | None = None,
     ) -> Features:
         """Return features with these columns and, by feature, these categories."""
         features = cls.__new__(cls)
         features._columns, features._categories = columns, categories
-        features._undecided = {} if undecided is None else undecided
         features.mismatches = mismatches
         features._prepare()
         return features
@@ -265,7 +260,6 @@ class Features:
         return {
             "_columns": self._columns.copy(),
             "_categories": categories,
-            "_undecided": self._undecided.copy(),
             "is_lenient": self.mismatches is not None,
         }
 
@@ -290,8 +284,7 @@ class Features:
     def nbytes(self) -> int:
         """Bytes of the names and categories, their dicts, and an encoded sample."""
         categories = sum(known.nbytes for known in self._categories.values())
-        undecided = size_of(self._undecided) + sum(map(sys.getsizeof, self._undecided.values()))
-        return size_of(self._columns) + categories + undecided + self.sample.nbytes
+        return size_of(self._columns) + categories + self.sample.nbytes
 
     def dictionaries(self) -> list[dict[Any, Any]]:
         """Return what new categories and words are added to in place."""
@@ -314,7 +307,7 @@ class Features:
         known = [name for name in names if self.is_known(name)]
         columns = {name: column for column, name in enumerate(known)}
         categories = {name: self._categories[name] for name in known if name in self._categories}
-        return Features.of(columns, categories, self._undecided, self.mismatches)
+        return Features.of(columns, categories, self.mismatches)
 
     def column(self, name: Hashable) -> int | None:
         """Return the column of a feature, or None if it is unknown."""
@@ -420,15 +413,6 @@ class Features:
         if self.mismatches is not None:
             self.mismatches.warn(mismatches)
 
-    @property
-    def all_undecided(self) -> dict[Hashable, Hashable]:
-        """The features whose kind is open, with the first category of each."""
-        return self._undecided
-
-    def undecided(self, name: Hashable) -> list[Hashable]:
-        """Return the first category of a feature whose kind is open, if there has been one."""
-        return [self._undecided[name]] if name in self._undecided else []
-
     def _items(self, x: Any) -> Iterable[tuple[Hashable, Any]]:
         """Return the features of a sample that may be present, with their values."""
         return as_dict(x).items()
@@ -456,24 +440,11 @@ class Features:
                 if number == number:
                     row[name] = number
                     new.numeric.append(plain(name))
-                    mismatches += [
-                        category_before_numbers(name, first) for first in self.undecided(name)
-                    ]
-            else:
-                self._read_category(plain(name), plain(value), row, new)
+            elif self.mismatches is None or plain(value) not in MISSING_TEXTS:
+                row[name] = 0.0
+                new.categorical.append(plain(name))
+                new.categories.append((plain(name), plain(value)))
         return Reading(new, row, mismatches)
-
-    def _read_category(
-        self, name: Hashable, category: Hashable, row: dict[Hashable, float], new: NewFeatures
-    ) -> None:
-        """Read the category of a feature that has no column."""
-        first = self.undecided(name)
-        if self.mismatches is None or (first and category not in {first[0]}):
-            row[name] = 0.0
-            new.categorical.append(name)
-            new.categories.append((name, category))
-        elif not first:
-            new.undecided.append((name, category))
 
     def place(self, row: dict[Hashable, float]) -> EncodedSample:
         """Return a sample that has been read, once what is new in it has been added."""
@@ -486,7 +457,7 @@ class Features:
         """Return features with the new ones that `check` has found, and the categories of these."""
         # New columns are sorted, so that the order of the keys in a sample does not matter.
         kinds = dict.fromkeys(new.numeric, False) | dict.fromkeys(new.categorical, True)
-        if not kinds and not new.undecided:
+        if not kinds:
             return self
         names = sorted(kinds, key=column_order)
         columns = self._columns | {name: len(self) + k for k, name in enumerate(names)}
@@ -496,9 +467,7 @@ class Features:
         for name, category in new.categories:
             if name in kinds:
                 known[name].put(category, 0)
-        undecided = self._undecided | dict(new.undecided)
-        undecided = {name: first for name, first in undecided.items() if name not in kinds}
-        return self._with(_columns=columns, _categories=known, _undecided=undecided)
+        return self._with(_columns=columns, _categories=known)
 
     def add_category(self, name: Hashable, category: Hashable) -> None:
         """Give a category of a known feature the next code, unless it has one."""

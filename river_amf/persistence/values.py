@@ -20,7 +20,7 @@ import numpy as np
 
 from river_amf.inputs.categories import Categories
 from river_amf.inputs.encoding import Features
-from river_amf.inputs.kinds import PLAIN_NUMBERS, Number, is_missing, plain, shown
+from river_amf.inputs.kinds import PLAIN_NUMBERS, is_missing, plain, shown
 from river_amf.inputs.labels import Labels
 from river_amf.inputs.mismatch import Mismatches
 from river_amf.inputs.targets import Targets
@@ -172,18 +172,12 @@ def features_to_json(features: Features) -> list[list[Any]]:
     return result
 
 
-def undecided_to_json(features: Features) -> list[list[Any]]:
-    """Return the name of each feature whose kind is open, with the first category of it."""
-    firsts = features.all_undecided.items()
-    return [[to_json(n, "feature name"), to_json(c, f"category of {shown(n)}:")] for n, c in firsts]
-
-
 def features_from_json(
-    items: Any, max_categories: int | None = None, undecided: Any = None
+    items: Any, max_categories: int | None = None, *, is_lenient: bool = False
 ) -> Features:
     """Return the features in a file, or raise FileError.
 
-    With a list of what is `undecided`, values of the wrong kind count as missing.
+    If they are lenient, values of the wrong kind count as missing.
     """
     _require_lists(items, (2, 3), "list of features and their categories")
     names = distinct_from_json([item[0] for item in items], "feature")
@@ -194,16 +188,7 @@ def features_from_json(
         require(len(codes) == is_bounded, "codes of categories")
         if known is not None:
             categories[name] = _categories_from_json(known, codes, max_categories)
-    if undecided is None:
-        return Features.of(columns, categories)
-    what = "list of features of an open kind"
-    _require_lists(undecided, (2,), what)
-    open_names = distinct_from_json([name for name, _ in undecided], "feature")
-    firsts = [from_json(first) for _, first in undecided]
-    are_categories = not any(is_missing(each) or isinstance(each, Number) for each in firsts)
-    require(columns.keys().isdisjoint(open_names) and are_categories, what)
-    open_kinds = dict(zip(open_names, firsts, strict=True))
-    return Features.of(columns, categories, open_kinds, Mismatches())
+    return Features.of(columns, categories, Mismatches() if is_lenient else None)
 
 
 def _require_lists(items: Any, lengths: tuple[int, ...], what: str) -> None:

@@ -167,26 +167,6 @@ def test_categories_that_cannot_be_are_refused(path, damage):
 
 
 @pytest.mark.parametrize(
-    "undecided",
-    [
-        *(5, "ab", {}, [5], [["late"]], [["late", "x", 1]], [["late", 1]], [["late", None]]),
-        *([["a", "x"]], [["late", ["float", "nan"]]], [["late", "x"], ["late", "y"]]),
-    ],
-    ids=str,
-)
-def test_features_of_an_open_kind_that_cannot_be_are_refused(path, undecided):
-    model = trained([*edits.samples(60)], n_estimators=2, on_mismatch="missing")
-    learn(model, [({"late": "x"}, True, 1.0)])
-    header, arrays = parts_in(model, path)
-    assert header["model"]["undecided"] == [["late", "x"]]
-    header["model"]["undecided"] = undecided
-    assert "is damaged" in edited_error(path, header, arrays)
-    header["model"]["undecided"] = [["late", "x"]]
-    header["model"]["parameters"]["on_mismatch"] = "raise"
-    assert "undecided" in edited_error(path, header, arrays)
-
-
-@pytest.mark.parametrize(
     "kind",
     [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor],
 )
