@@ -64,9 +64,9 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         Prior probability b that a node is split, in (0, 1). The paper uses 0.5; values of 0.8 to
         0.9 often lower the log-loss.
     max_categories
-        Maximum number of categories that the forest remembers of each feature. When one more
-        arrives, the rarer half is forgotten (in a tie, those that came first), and the rest predict
-        as before. A forgotten category that returns counts as new. `None` means no limit.
+        Maximum number of categories of each feature. One more takes the place of the one that was
+        learned longest ago, with all that is known of it. That one counts as new if it returns.
+        `None` means no limit.
     absent
         What a feature means that a sample lacks: `"missing"`, or `"zero"` for sparse samples such
         as bags of words. With `"missing"`, a missing category is one more category, and a missing
@@ -117,13 +117,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         with the recent past. With `absent="zero"`, a logistic regression on all words joins them.
         `"auto"` means `"cosines"` with `vote="learned"` (but `"logistic"` with `absent="zero"`, as
         cosines tell nothing of words), else `None`: none.
-    label_memory
-        Whether a learned vote also has four experts on the labels alone: their frequencies among
-        the last few, faded at three rates, and what has followed the last label. They gain where
-        labels come in runs or in some order, and are silent where they tell nothing. But a last
-        label grows stale: if many samples are predicted with no labels in between, after a stream
-        with memory, they mislead. A label that comes late judges them by what was known when it
-        was predicted.
     max_pending
         Maximum number of predictions that wait for their labels, at most 16 MB of them; the oldest
         go first. A label that comes late then judges what was predicted at the time, which matters
@@ -131,12 +124,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         change them between predicting and learning. 0 means that late labels are taken as if they
         came at once.
     on_mismatch
-        What to do with a value of the wrong kind, a number for a categorical feature or the
-        reverse: `"raise"` an error, or take it as `"missing"` and give one `MismatchWarning` for
-        each feature. Under `"raise"`, the first value of a feature settles its kind. Under
-        `"missing"`, a number or a second, different category settles it, whichever comes first;
-        until then its categories count as missing. So one text such as `"N/A"`, however often it
-        comes, does not stand against the numbers that follow.
+        The first value of a feature settles its kind. What to do with a value of the other kind, a
+        number for a categorical feature or the reverse: `"raise"` an error, or take it as
+        `"missing"` and give one `MismatchWarning` for each feature. Under `"missing"`, the texts
+        `""`, `"NA"`, `"N/A"`, `"nan"`, `"null"`, `"?"` and `"-"` settle no kind.
     n_jobs
         Number of threads that share the trees in calls on blocks of samples (`*_many`); -1 means
         one per core; with `absent="zero"` there is always one. It does not affect the results and
@@ -242,7 +233,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         restart_threshold: float | None = None,
         vote: str = "mean",
         linear: str | None = None,
-        label_memory: bool = False,
         max_pending: int = 10_000,
         on_mismatch: str = "raise",
         n_jobs: int = 1,
@@ -294,7 +284,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"length": 2.0})
         {'short': 1.0}
         """
-        return self._engine.predict(x, self)  # type: ignore[no-any-return]
+        return self._engine.predict(x)  # type: ignore[no-any-return]
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label seen so far, for each row of a dataframe.

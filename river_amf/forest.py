@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.engine.cautions import FEW_FEATURES, LARGE_NODES, Cautions
-from river_amf.engine.forest_engine import Answers, BlockAnswers, Engine
-from river_amf.engine.settings import bound_of, check_together, has_words, most_columns
+from river_amf.engine.forest_engine import Answers, BlockAnswers, Engine, LabeledRows
+from river_amf.engine.settings import bound_of, has_words, most_columns, n_linear_models_of
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames, sparse_rows
 from river_amf.inputs.categories import Vocabulary
@@ -26,7 +26,6 @@ from river_amf.parameters import Parameters
 from river_amf.persistence import Saved, validation, values
 from river_amf.persistence.container import take
 from river_amf.state import arena
-from river_amf.state.layout import PENDING_FIELDS
 
 _Result = TypeVar("_Result")
 
@@ -42,7 +41,7 @@ class Forest(Ensemble, Saved, Parameters):
         """Set the parameters of the class, given the local variables of its `__init__`."""
         for name in self._checks:
             setattr(self, name, given[name])
-        check_together(self)
+        n_linear_models_of(self)  # raises if `linear` and `vote` do not go together
 
     @property
     def _has_learnt(self) -> bool:
@@ -150,16 +149,14 @@ class Forest(Ensemble, Saved, Parameters):
         }
         if self._engine.cautions.given:
             header["cautions"] = sorted(self._engine.cautions.given)
-        if self._features.all_undecided:
-            header["undecided"] = values.undecided_to_json(self._features)
         if self._features.vocabulary is not None:
             words = self._features.vocabulary.slots
             header["words"] = [values.to_json(word, "feature name") for word in words]
         if self._arena is not None:
             arrays = self._arena.used_arrays()
             del arrays["settings"], arrays["is_categorical"]
-        pending = self._engine.predictions  # the last one, too: `close_gaps` was before this
-        arrays |= pending.arrays() if pending.keys else {}
+            late = self._engine.late  # the last prediction, too: `close_gaps` was before this
+            arrays |= late.arrays(self._arena) if late.waiting else {}
         return header, arrays
 
     def _while_still(self, call: Callable[..., Any], *arguments: Any) -> Any:
@@ -173,12 +170,10 @@ class Forest(Ensemble, Saved, Parameters):
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         model = cls(**values.parameters_from_json(take(header, "parameters", {}), cls._checks))
         labels = cls._labels_from_json(header)
-        items, undecided = take(header, "features", []), None
-        is_trained = not arrays.keys() <= PENDING_FIELDS.keys()
-        if model.on_mismatch == "missing" and is_trained:  # others have no features of their own
-            undecided = take(header, "undecided", [])
-        features = values.features_from_json(items, bound_of(model), undecided)
-        if has_words(model) and is_trained:
+        is_lenient = model.on_mismatch == "missing" and bool(arrays)  # others have no features yet
+        items = take(header, "features", [])
+        features = values.features_from_json(items, bound_of(model), is_lenient=is_lenient)
+        if has_words(model) and arrays:
             vocabulary = Vocabulary(values.distinct_from_json(take(header, "words", []), "feature"))
             features = SparseFeatures.of_file(features, vocabulary, most_columns(model))
         given = take(header, "cautions", [])
@@ -337,7 +332,7 @@ class Forest(Ensemble, Saved, Parameters):
         """Return the predictions for a block, as in `BlockAnswers`, with quantiles at a level."""
         frame = self._frame_of(X)
         if self.absent == "zero":
-            return self._engine.predict_rows(sparse_rows.read_rows(X), self)
+            return self._engine.predict_rows(sparse_rows.read_rows(X))
         return self._engine.predict_block(frames.read_columns(frame), len(frame), self, level)
 
     def _learn_block(
@@ -349,7 +344,7 @@ class Forest(Ensemble, Saved, Parameters):
         labels = self._read_labels(y, len(frame))
         frames.check_order(X, y=y, w=w)
         if self.absent == "zero":
-            rest = labels, weights, self, predicts
-            return self._engine.learn_rows(sparse_rows.read_rows(X), *rest)
-        table = frames.read_columns(frame)
-        return self._engine.learn_block(table, labels, weights, self, predicts, level)
+            rows = LabeledRows([], labels, weights, sparse_rows.read_rows(X))
+        else:
+            rows = LabeledRows(frames.read_columns(frame), labels, weights)
+        return self._engine.learn_block(rows, self, predicts, level)

@@ -267,12 +267,6 @@ class Parameters(CheckedParameters):
         "Linear models that a learned vote combines with the trees.",
         ("auto",),
     )
-    label_memory: bool = _of_classifiers(
-        False,
-        flag,
-        "Whether a learned vote has experts on the labels alone, for streams with memory.",
-        constant=False,
-    )
 
     trend: str | None = _of_regressors(
         None, one_of(None, "ridge"), "Ridge regressions beside the trees.", ("ridge",)

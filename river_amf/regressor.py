@@ -255,7 +255,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         if with_interval:
             return self.predict_interval_one(x, level, lower)
-        prediction: float = self._engine.predict(x, self)
+        prediction: float = self._engine.predict(x)
         return prediction
 
     def predict_interval_one(
@@ -302,7 +302,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         check_level("level", level)
         bound = lower_bound(lower)
-        found = self._engine.predict_quantiles(x, float(level), self)
+        found = self._engine.predict_quantiles(x, float(level))
         return Interval(max(min(found), bound), max(*found, bound))
 
     def predict_quantile_one(self, x: dict[Any, Any], q: float | Sequence[float]) -> Any:
@@ -334,7 +334,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         True
         """
         found = [
-            self._engine.predict_quantiles(x, level, self)[1 + is_upper]
+            self._engine.predict_quantiles(x, level)[1 + is_upper]
             for level, is_upper in map(_as_end, np.ravel(q))
         ]
         return found if np.ndim(q) else found[0]

@@ -106,7 +106,7 @@ SLOW = re.findall(
     """
     baselines benchmarks cache capacity cli cli_files cli_predict cli_regression
     command_robustness comparison copies damage everyday_files futures inside_river
-    inspect_regressors keyed label_memory large late_labels limits live many memory
+    inspect_regressors keyed large late_labels limits live many memory
     mismatch naive naive_regression no_jit notebooks numbers open_files outliers
     package parts paths plot_tree progressive recipes records regressors_inside_river
     relevance report river_models sklearn stateful

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.engine.late_labels import LateLabels
 
 Sample = tuple[dict[Any, Any], Any, float]
 
@@ -23,18 +24,11 @@ VARIANTS = {
     "relevance": {"split_intensity": "relevance"},
     "learned vote": {"vote": "learned"},
     "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 9},
-    "label memory": {"vote": "learned", "label_memory": True},
-    "adaptive, label memory": {"kind": AdaptiveAMFClassifier, "label_memory": True},
     "restarts": {"restart_threshold": 0.01},
     "adaptive": {"kind": AdaptiveAMFClassifier},
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},
     "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 151},
     "words": {"kind": AdaptiveAMFClassifier, "absent": "zero"},
-    "words, label memory": {
-        "kind": AdaptiveAMFClassifier,
-        "absent": "zero",
-        "label_memory": True,
-    },
     "few words": {"absent": "zero", "max_vocabulary": 4, "split_intensity": "relevance"},
 }
 
@@ -42,7 +36,7 @@ VARIANTS = {
 def pickled(model: Any) -> bytes:
     """Return the pickle of a model, without the predictions that wait for their labels."""
     twin = copy.deepcopy(model)
-    twin._engine.predictions.clear()
+    twin._engine.late = LateLabels()
     return pickle.dumps(twin)
 
 

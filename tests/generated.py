@@ -58,7 +58,6 @@ PARAMETERS = st.fixed_dictionaries(
         "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
         "vote": st.just("learned"),
         "linear": st.just("auto"),
-        "label_memory": st.just(True),
         "on_mismatch": st.just("missing"),
         "split_prior": st.sampled_from([0.2, 0.8]),
         "step": st.sampled_from([0.5, 2.0]),
@@ -66,7 +65,7 @@ PARAMETERS = st.fixed_dictionaries(
         "n_classes": st.sampled_from([3, 4]),
         "use_aggregation": st.just(False),
     },
-).map(lambda p: p | {"vote": "learned"} if "label_memory" in p else p)
+)
 
 
 def _jump(values: list[float]) -> list[float]:

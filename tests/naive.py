@@ -31,7 +31,6 @@ from naive_growth import (
     sigma,
     softplus,
 )
-from naive_label_memory import LabelMemory
 from naive_linear_models import LEAST_LOG_P, LINEAR_RATE, LinearModels, Row
 from naive_pending import DELAY_SCALE, Pending, row_of
 from naive_restarts import RestartingTree
@@ -496,7 +495,6 @@ class NaiveForest(GrowingForest):
         restart_threshold: float | None = None,
         vote: str = "mean",
         linear: str | None = None,
-        label_memory: bool = False,
         on_mismatch: str = "raise",
         linear_keys: Sequence[int] = (),
         max_pending: int = 10_000,
@@ -529,7 +527,6 @@ class NaiveForest(GrowingForest):
         self.pending = Pending(max_pending if judges else 0)
         self.vote_weights = [1 / len(self.trees)] * len(self.trees)
         self.linear_models = LinearModels(linear, linear_keys)
-        self.label_memory = LabelMemory(is_there=label_memory)
         self.biases: list[float] = []
 
     def n_classes(self) -> int:
@@ -564,8 +561,9 @@ class NaiveForest(GrowingForest):
             raise ValueError(f"the weight is {w!r}, it must not be negative")
         self._check_label(y)
         at_once = self.pending.take_back(row_of(self, x), self.n_learnt)
-        x = self.without_mismatches(x, learns=True)
+        x = self.without_mismatches(x)
         self.check_features(x)
+        self.admit_categories(x)
         if y not in self.labels:
             self.labels.append(y)
             self.biases.append(0.0)
@@ -579,8 +577,6 @@ class NaiveForest(GrowingForest):
         filled, tame = self.filled(x), self.winsorize(x)
         dropped = self.add_values(x)
         late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
-        judges = late is None or late.n_learned > 0  # an early one was made by nobody
-        late = late if judges else None
         old = [
             t for t, tree in enumerate(self.trees) if late and late.n_learned < tree.restarted_at
         ]
@@ -595,10 +591,8 @@ class NaiveForest(GrowingForest):
             if late:
                 log_votes = [[*vote, *[LEAST_LOG_P] * n_new] for vote in late.votes[1]]
             trust = min(float(w), 1.0) / (1 + delay / DELAY_SCALE)
-            if judges:
-                self._learn_vote(of_trees, log_votes, label, trust, old)
+            self._learn_vote(of_trees, log_votes, label, trust, old)
             self.linear_models.learn(row, label, float(w), len(self.labels))
-            self.label_memory.learn(label, float(w))
             for column in dropped:
                 self.linear_models.forget_feature(column)
         intensities = self.split_intensities()
@@ -607,7 +601,7 @@ class NaiveForest(GrowingForest):
             proba = tree.predict(values) if self.restart_threshold else []
             proba = of_trees[t] if late else proba
             tree.learn(Sample(dict(x), y, float(w), values), intensities)
-            if judges and tree.may_restart() and t not in old:
+            if tree.may_restart() and t not in old:
                 tree.count_loss(1.0 - proba[label], float(w))
                 if tree.is_outdated():
                     tree.restart(self.n_learnt + 1)
@@ -633,10 +627,9 @@ class NaiveForest(GrowingForest):
     def predict_proba_one(self, x: dict[Hashable, Any]) -> dict[Hashable, float]:
         """Let the trees vote; return probabilities of the labels seen so far, which sum to one."""
         if not self.labels:
-            self.pending.note(row_of(self, x), 0)
             return {}
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        row = self._row(self.winsorize(self.without_mismatches(x, learns=False)))
+        row = self._row(self.winsorize(self.without_mismatches(x)))
         others = self._other_votes(row)
         votes = [vote[: len(self.labels)] for vote in of_trees], others
         self.pending.note(row_of(self, x), self.n_learnt, votes)
@@ -653,18 +646,14 @@ class NaiveForest(GrowingForest):
         return [[math.log(p + VOTE_FLOOR) for p in of_tree[:n_seen]] for of_tree in of_trees]
 
     def _other_votes(self, row: Row) -> list[list[float]]:
-        """Return max(log p, -7) of the linear experts, and of the labels' memory."""
-        n_labels = len(self.labels)
-        memory = self.label_memory.log_votes(n_labels)
-        floored = [[max(log_p, LEAST_LOG_P) for log_p in vote] for vote in memory]
-        return [*self.linear_models.log_votes(row, n_labels), *floored]
+        """Return max(log p, -7) of the linear experts."""
+        return self.linear_models.log_votes(row, len(self.labels))
 
     def _pool(self, votes: Sequence[Sequence[float]]) -> list[float]:
         """Pool the votes of experts i: softmax of z_c = beta_c + sum_i v_i l_i(c)."""
         weights = self.vote_weights + [
             linear_model.vote_weight for linear_model in self.linear_models.linear_models
         ]
-        weights += self.label_memory.vote_weights
         by_class = zip(*votes, strict=True)
         z = [
             bias + math.fsum(v * vote for v, vote in zip(weights, of_class, strict=True))
@@ -694,11 +683,8 @@ class NaiveForest(GrowingForest):
 
         for t, votes in enumerate(of_trees):
             self.vote_weights[t] += VOTE_RATE * trust * gradient(votes) * (t not in old)
-        n_linear = len(self.linear_models.linear_models)
-        for linear_model, votes in zip(self.linear_models.linear_models, others, strict=False):
+        for linear_model, votes in zip(self.linear_models.linear_models, others, strict=True):
             linear_model.vote_weight += LINEAR_RATE * trust * gradient(votes)
-        for k, votes in enumerate(others[n_linear:]):
-            self.label_memory.step(k, gradient(votes), trust)
         for c, p in enumerate(pooled):
             self.biases[c] += BIAS_RATE * trust * ((c == label) - p)
 

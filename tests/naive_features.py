@@ -4,6 +4,7 @@
 keeps all that it has seen.
 """
 
+import itertools
 import math
 import numbers
 import sys
@@ -23,12 +24,12 @@ CREDIT_LOST = 0.05  # per value inside the range
 # relevance
 RELEVANCE_FLOOR = 0.003  # EPS
 RELEVANCE_MEMORY = 400.0  # delta = 1 - 1 / RELEVANCE_MEMORY
+MISSING_TEXTS = {"", "NA", "N/A", "nan", "null", "?", "-"}  # of which no feature consists
 LARGEST_TRUST = 1e6  # upper bound for a sample in the statistics of relevance
 N_BINS = 16  # for the values of a number
 N_BUCKETS = 64  # for the categories of a feature
 
 # linear models and profiles
-LEAST_PLACES = 64  # for the categories of a feature
 
 # Relevance of a feature: from the buckets of its values, the values (None for categories), the
 # targets and the weights of its samples.
@@ -176,9 +177,8 @@ class Column:
         self.measure = measure
         self.max_categories = max_categories
         self.codes: dict[Any, int] = {}  # of the categories known, in order of arrival
-        self.uses: dict[Any, int] = {}
-        self.given: list[int] = []  # all codes ever given
-        self.first_free = 0  # the codes below are from before the rarest were last forgotten
+        self.last_uses: dict[Any, int] = {}  # when each was learned last
+        self.clock = itertools.count()
         self.index = index
         self.is_categorical = not is_number(first_value)
         self.values: list[Any] = []
@@ -200,7 +200,7 @@ class Column:
         had_one = self.stand_in() is not None
         self.values.append(value)
         if self.is_categorical:
-            self._add_category(value)
+            self.admit(value)
             return False
         forgets = had_one and self.stand_in() is None and self.range.width() > 0
         if forgets:
@@ -232,37 +232,14 @@ class Column:
         if not self.is_suspect:
             self.observations.append(Observation(number, value, target, weight, self.bucket(value)))
 
-    def _add_category(self, value: Any) -> None:
-        """Count a category; if there is one too many, forget the rarest."""
-        bound = self.max_categories
+    def admit(self, value: Any) -> None:
+        """Give a category that is about to be learned a code, perhaps that of another one."""
         if value not in self.codes:
-            self.given.append(self.next_code())
-            self.codes[value] = self.given[-1]
-            if bound is not None and len(self.codes) > bound:
-                *others, _newest = self.codes
-                number = {category: i for i, category in enumerate(others)}
-                others.sort(key=lambda category: (self.uses[category], number[category]))
-                for category in others[: len(others) - bound // 2]:
-                    del self.codes[category], self.uses[category]
-                for category in self.uses:
-                    self.uses[category] //= 2
-                # the next codes begin at a multiple of bound + 1 that exceeds all others
-                self.first_free = (max(self.given) // (bound + 1) + 1) * (bound + 1)
-        self.uses[value] = self.uses.get(value, 0) + 1
-
-    def next_code(self) -> int:
-        """Return the code of the next new category.
-
-        With a bound, it differs from those of all known categories, modulo bound + 1.
-        """
-        bound = self.max_categories
-        if bound is None:
-            return len(self.codes)
-        taken = {code % (bound + 1) for code in self.codes.values()}
-        code = self.first_free
-        while code % (bound + 1) in taken:
-            code += 1
-        return code
+            code = len(self.codes)
+            if code == self.max_categories:
+                code = self.codes.pop(min(self.codes, key=self.last_uses.__getitem__))
+            self.codes[value] = code
+        self.last_uses[value] = next(self.clock)
 
     def winsorize(self, value: Any, kind: str) -> Any:
         """Move an outlier to the end of the range, unless the intensity is "unit"."""
@@ -271,23 +248,20 @@ class Column:
         return self.range.winsorize(float(value))
 
     def encode(self, value: Any, tree_key: int) -> float:
-        """Turn a value into a tree's number; an unseen category gets the next free code."""
+        """Turn a value into a tree's number; an unseen category gets a code of its own."""
         if not self.is_categorical:
             return float(value)
         return category_number(self.code(value), self.index, tree_key)
 
     def code(self, value: Any) -> int:
-        """Return the code of a category, for an unseen one the next that is free."""
+        """Return the code of a category, for an unseen one a code that no other has."""
         if value is MISSING:
             return MISSING_CODE
-        return self.codes[value] if value in self.codes else self.next_code()
+        return self.codes.get(value, len(self.codes))
 
     def place(self, value: Any) -> int:
         """Return the place of a category in linear models and profiles, less one."""
-        if value is MISSING:
-            return -1
-        code, bound = self.code(value), self.max_categories
-        return code if bound is None else code % max(bound + 1, LEAST_PLACES)
+        return -1 if value is MISSING else self.code(value)
 
     def base_intensity(self, kind: str) -> float:
         """lambda_j before relevance: 1, or one over the range (DESIGN.md: split intensity)."""
@@ -337,7 +311,6 @@ class Columns:
         self.split_intensity = split_intensity
         self.max_categories = max_categories
         self.on_mismatch = on_mismatch
-        self.first_categories: dict[Hashable, Any] = {}  # of features that might still be numeric
         self.columns: dict[Hashable, Column] = {}
         self.n_learnt = 0
 
@@ -370,7 +343,7 @@ class Columns:
 
     def encode(self, x: dict[Hashable, Any], tree_key: int) -> dict[int, float]:
         """Map the column of each known feature that is present in x to a tree's number."""
-        x = self.without_mismatches(x, learns=False)
+        x = self.without_mismatches(x)
         self.check_features(x)
         return self.encode_known(self.winsorize(x), tree_key)
 
@@ -400,7 +373,7 @@ class Columns:
         }
         return x | stand_ins
 
-    def without_mismatches(self, x: dict[Hashable, Any], *, learns: bool) -> dict[Hashable, Any]:
+    def without_mismatches(self, x: dict[Hashable, Any]) -> dict[Hashable, Any]:
         """Leave out values of the wrong kind, if they count as missing (DESIGN.md: kinds)."""
         if self.on_mismatch == "raise":
             return x
@@ -411,10 +384,7 @@ class Columns:
             if name in self.columns:
                 fits = self.columns[name].is_categorical != is_number(value)
             else:
-                first = self.first_categories.get(name)
-                fits = is_number(value) or (first is not None and first != value)
-                if learns:
-                    self.first_categories.setdefault(name, value)
+                fits = value not in MISSING_TEXTS
             if fits:
                 fitting[name] = value
         return fitting
@@ -424,6 +394,12 @@ class Columns:
         for name, value in x.items():
             if name in self.columns and not is_missing(value):
                 self.columns[name].check(value)
+
+    def admit_categories(self, x: dict[Hashable, Any]) -> None:
+        """Give the categories of known columns that are about to be learned their codes."""
+        for name, column in self.columns.items():
+            if column.is_categorical and not is_missing(x.get(name)):
+                column.admit(x[name])
 
     def add_values(self, x: dict[Hashable, Any]) -> list[int]:
         """Add the values of x; return the columns whose earlier ones are forgotten.

@@ -2,18 +2,14 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from naive_features import Columns, is_missing
 
 DELAY_SCALE = 10.0  # a delay of so many samples halves the rates of what judges
 
 
-class Row(NamedTuple):
-    """A sample: its values by name, and by column as far as these are known."""
-
-    given: dict[Hashable, Any]
-    encoded: dict[int, float]
+Row = dict[int, float]  # the values of a sample by column, as far as these are known
 
 
 @dataclass(eq=False)
@@ -24,10 +20,6 @@ class Prediction:
     n_learned: int
     votes: Any
 
-    def is_of(self, row: Row) -> bool:
-        """Whether it was made for a row; before anything was learned there were no columns."""
-        return self.row.encoded == row.encoded if self.n_learned else self.row.given == row.given
-
 
 class Pending:
     """The list of predictions whose labels have not come, from the oldest to the newest."""
@@ -36,30 +28,24 @@ class Pending:
         self.most = most
         self.list: list[Prediction] = []
 
-    def note(self, row: Row, n_learned: int, votes: Any = None) -> None:
+    def note(self, row: Row, n_learned: int, votes: Any) -> None:
         """Add a prediction; it takes the place of the same one, and perhaps of the oldest."""
         if self.most:
-            if n_learned:
-                self._remove(row, n_learned)
+            self.take_back(row, n_learned)
             self.list.append(Prediction(row, n_learned, votes))
             self.list = self.list[-self.most :]
 
-    def _remove(self, row: Row, n_learned: int) -> bool:
-        n_before = len(self.list)
-        self.list = [p for p in self.list if not (p.is_of(row) and p.n_learned == n_learned)]
-        return len(self.list) < n_before
-
     def take_back(self, row: Row, n_learned: int) -> bool:
         """Remove the prediction of a row since which nothing was learned."""
-        if n_learned > self.most:
-            self.list = [p for p in self.list if p.n_learned]
-        return self._remove(row, n_learned)
+        n_before = len(self.list)
+        self.list = [p for p in self.list if (p.row, p.n_learned) != (row, n_learned)]
+        return len(self.list) < n_before
 
     def take(self, row: Row, n_learned: int, *, at_once: bool) -> Prediction | None:
         """Take out the oldest of a row, unless its label comes at once: then none is left."""
-        found = [p for p in self.list if p.is_of(row)]
+        found = [p for p in self.list if p.row == row]
         if at_once or any(p.n_learned == n_learned for p in found):
-            self.list = [p for p in self.list if not p.is_of(row)]
+            self.list = [p for p in self.list if p.row != row]
             return None
         if found:
             self.list = [p for p in self.list if p is not found[0]]
@@ -67,9 +53,9 @@ class Pending:
 
 
 def row_of(columns: Columns, x: dict[Hashable, Any]) -> Row:
-    """Return a sample without missing values, in whose encoding -1 is an unknown category."""
+    """Return a sample without missing values, in which -1 is an unknown category."""
     row = {}
-    for name, value in columns.without_mismatches(x, learns=False).items():
+    for name, value in columns.without_mismatches(x).items():
         column = columns.columns.get(name)
         if column is None or is_missing(value):
             continue
@@ -77,4 +63,4 @@ def row_of(columns: Columns, x: dict[Hashable, Any]) -> Row:
             row[column.index] = float(value)
         else:
             row[column.index] = column.codes.get(value, -1)
-    return Row({name: value for name, value in x.items() if not is_missing(value)}, row)
+    return row

@@ -495,7 +495,6 @@ class NaiveRegressor(GrowingForest):
     def _predict(self, x: dict[Hashable, Any], *qs: float) -> list[float]:
         """Return the prediction, noted until its target comes, and some quantiles."""
         if self.first_target is None:
-            self.pending.note(row_of(self, x), 0)
             return [0.0, *(math.copysign(math.inf, q - 0.5) if q != 0.5 else 0.0 for q in qs)]
         votes = self._votes(x)._replace(trends=self._trends(self._row(x, self.ranges())))
         said = self.vote.said(votes)
@@ -513,7 +512,7 @@ class NaiveRegressor(GrowingForest):
 
     def _row(self, x: dict[Hashable, Any], ranges: Mapping[int, tuple[float, float]]) -> TrendRow:
         """Return a sample as trends take it, given the ranges of its columns."""
-        x = self.winsorize(self.without_mismatches(x, learns=False))
+        x = self.winsorize(self.without_mismatches(x))
         numbers: dict[int, float | None] = {}
         categories, places = {}, {}
         for name, column in self.columns.items():
@@ -546,8 +545,9 @@ class NaiveRegressor(GrowingForest):
             raise ValueError(f"the weight is {w!r}, it must not be negative")
         self._check_target(y)
         at_once = self.pending.take_back(row_of(self, x), self.n_learnt)
-        x = self.without_mismatches(x, learns=True)
+        x = self.without_mismatches(x)
         self.check_features(x)
+        self.admit_categories(x)
         votes = self._votes(x)
         is_first = self.first_target is None
         if is_first:
@@ -565,14 +565,10 @@ class NaiveRegressor(GrowingForest):
         late = self.pending.take(row_of(self, x), self.n_learnt, at_once=at_once)
         delay = self.n_learnt - late.n_learned if late else 0
         said: list[float] = []
-        judges = late is None or late.n_learned > 0  # an early one was made by nobody
-        if late and judges:  # whatever is judged is what was predicted then
+        if late:  # whatever is judged is what was predicted then
             votes, *said = late.votes
-        if judges and not is_first:
+        if not is_first:
             self.vote.learn(votes, target, weight, delay, said)
-        elif not is_first:
-            self.vote.targets.append(target)
-            self.vote.last = target if self.vote.has_last else 0.0
         of_trees = list(votes.trees)
         if said and votes.trends:  # the trees will be compared with the residual of now
             of_trees = [p + (votes.trends[2] - trend) * (t % 2) for t, p in enumerate(of_trees)]

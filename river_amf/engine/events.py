@@ -1,38 +1,21 @@
-"""Log messages for those who run a forest: trees that restart, and what is forgotten.
+"""Log messages: trees that restart, and words that are forgotten.
 
-The logger is `river_amf.events`. Messages come where an exception from a signal handler leaves
-nothing half done. Single samples come here only if something is forgotten: which trees restart is
-up to the kernels, and to look for them would take a microsecond of each single call, so only
-restarts in blocks are logged. `kernels.numba_tools.cache` logs what is compiled.
+The logger is `river_amf.events`. Which trees restart is up to the kernels, and to look for them
+would take a microsecond of each single call, so only restarts in blocks are logged.
+`kernels.numba_tools.cache` logs what is compiled.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.encoding import Features
-from river_amf.inputs.kinds import shown
 from river_amf.state.arena import Arena
 
 _logger = logging.getLogger("river_amf.events")
-
-
-def forgot(features: Features, before: Features, names: Iterable[Hashable]) -> None:
-    """Log categories that have been forgotten, given the features that had new ones."""
-    for name in names:
-        known, old = features.categories(name), before.categories(name)
-        if known is not None and old is not None and len(known) < len(old) - 1:
-            _logger.info(
-                "feature %s: the %d rarest categories are forgotten, %d are kept (max_categories)",
-                shown(name),
-                len(old) - len(known),
-                len(known),
-            )
 
 
 def forgot_words(n_forgotten: int, n_kept: int) -> None:

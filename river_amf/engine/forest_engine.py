@@ -14,35 +14,36 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.engine import events
-from river_amf.engine.known import Known, extended, growth, with_columns, with_ready
+from river_amf.engine.known import Known, growth, with_columns, with_ready
+from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import exclusive
 from river_amf.engine.restoring import arena_of_file
-from river_amf.engine.sample_engine import SampleEngine
-from river_amf.engine.settings import Parameters, begin, bound_of, most_pending
+from river_amf.engine.sample_engine import SampleEngine, check
+from river_amf.engine.settings import Parameters, bound_of
 from river_amf.engine.threads import run_in_threads
 from river_amf.inputs.columns import (
-    EncodedBlock,
     NewCategory,
-    SchemaChange,
-    column_part,
     encode_to_learn,
     encode_to_predict,
-    row_reader,
+    is_bad,
+    is_odd,
+    is_there,
+    sample_at,
+    value_at,
 )
 from river_amf.inputs.frames import Column
 from river_amf.inputs.kinds import check_totals
 from river_amf.inputs.labels import Labels
 from river_amf.inputs.mismatch import warn_of_numbers
-from river_amf.inputs.row_problems import Problems
+from river_amf.inputs.row_problems import in_row
 from river_amf.inputs.sparse_features import SparseFeatures
-from river_amf.inputs.sparse_rows import SparseRows, check_rows
 from river_amf.inputs.targets import Targets
 from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
 from river_amf.persistence import validation
 from river_amf.state import layout
 from river_amf.state.arena import Arena, Block
 
-_LEAST_PART = 1024  # minimum rows that are encoded at once
+_FEW = 16  # ordinary rows in a row, that are faster one by one
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
 Rows = NDArray[np.int64]
@@ -64,11 +65,12 @@ class LabeledRows(NamedTuple):
     table: list[Column]
     labels: Column
     weights: Weights
+    samples: list[dict[Hashable, Any]] | None = None  # in place of the table: rows of words
 
-    def part(self, start: int, stop: int) -> LabeledRows:
-        """Return the rows from `start` to `stop`."""
-        table = [column_part(column, start, stop) for column in self.table]
-        return LabeledRows(table, column_part(self.labels, start, stop), self.weights[start:stop])
+    def at(self, row: int) -> tuple[dict[Hashable, Any], Any, float]:
+        """Return a row as a sample with its label and weight."""
+        x = sample_at(self.table, row) if self.samples is None else self.samples[row]
+        return x, value_at(self.labels, row), float(self.weights[row])
 
 
 class Engine(SampleEngine):
@@ -84,79 +86,37 @@ class Engine(SampleEngine):
     ) -> Self:
         """Return an engine with the content of a file, or raise FileError if it is not sound."""
         engine = cls()
-        pending = {name: arrays.pop(name) for name in layout.PENDING_FIELDS if name in arrays}
+        late = {name: arrays.pop(name) for name in layout.PENDING_FIELDS if name in arrays}
         arena = arena_of_file(parameters, features, labels, arrays)
         engine.known = Known(features, labels, arena)
-        if pending:
-            validation.check_pending(pending, begin(parameters) if arena is None else arena)
-            engine.predictions.take_arrays(pending)
+        if late:
+            validation.check_pending(late, arena)
+            engine.late = LateLabels.of_arrays(late)
         return engine
 
     def nbytes(self) -> int:
         """Return the bytes of the arrays, including spare capacity, and of names and categories."""
         features, labels, arena = self.known
         of_arena = 0 if arena is None else arena.nbytes
-        return of_arena + features.nbytes + labels.nbytes + self.predictions.nbytes
+        return of_arena + features.nbytes + labels.nbytes + self.late.nbytes
 
     def faded_share(self) -> float:
         """Return the mean share of the faded counts in the recent predictions of the trees."""
         arena = self.known.arena
         return 0.5 if arena is None else float(arena.trees["faded_share"].mean())
 
-    # Rows of words, which go one by one
-
-    @exclusive
-    def predict_rows(self, table: SparseRows, parameters: Parameters) -> Answers:
-        """Return the probabilities of the labels seen so far, of shape (n_rows, n_labels)."""
-        features, labels, arena = self.known
-        proba = np.zeros((table.n_rows, labels.n_classes))
-        problems = Problems()
-        for row, x in enumerate(table.samples()):
-            if arena is None or not isinstance(features, SparseFeatures):
-                problems.try_at(row, features.check, x)
-                problems.raise_first()
-                self._keep_early([x], parameters)
-                continue
-            sample = problems.try_at(row, features.encode, x)
-            problems.raise_first()
-            self._predict_encoded(arena, sample)
-            self._keep(features, sample, arena)
-            proba[row] = sample.prediction.buffer[: labels.n_classes]
-        return proba
-
-    @exclusive
-    def learn_rows(
-        self,
-        table: SparseRows,
-        labels: Column,
-        weights: Weights,
-        parameters: Parameters,
-        predicts: bool,
-    ) -> BlockAnswers:
-        """Learn rows one by one; if `predicts`, predict each one before it is learned."""
-        known = self._known_for(parameters)
-        features, known_labels = (with_columns(known) if self._has_chosen() else known)[:2]
-        assert isinstance(features, SparseFeatures)
-        assert isinstance(known_labels, Labels)  # only classifiers have words
-        check_rows(table, labels, weights, features, known_labels, parameters.n_classes)
-        check_totals(self.total_weight, weights, parameters.task, are_rows=True)
-        n_restarts = self._n_restarts(parameters)
-        n_known = np.zeros(table.n_rows, np.int64)
-        answers: list[list[float]] = []
-        problems = Problems()
-        for row, x in enumerate(table.samples()):
-            if predicts:
-                n_known[row] = len(self.labels)
-                answers.append(list(self.answer(x).values()))
-            problems.try_at(row, self._learn, x, labels.at(row), float(weights[row]), parameters)
-            problems.raise_first()
-        self._log_restarts(n_restarts)
-        proba = np.zeros((table.n_rows, len(self.labels)))
-        for row, answer in enumerate(answers):
-            proba[row, : len(answer)] = answer
-        return BlockAnswers(proba, n_known, list(self.labels))
-
     # Blocks
+
+    @exclusive
+    def predict_rows(self, samples: list[dict[Hashable, Any]]) -> Answers:
+        """Return the probabilities of the labels seen so far for rows of words."""
+        proba = np.zeros((len(samples), self.labels.n_classes))
+        for row, x in enumerate(samples):
+            if self.known.arena is None:
+                in_row(row, self.features.check, x)
+            else:
+                proba[row] = in_row(row, self.raw_answer, x, 0.0)
+        return proba
 
     @exclusive
     def predict_block(
@@ -164,178 +124,173 @@ class Engine(SampleEngine):
     ) -> Answers:
         """Return the predictions for a block, as in `BlockAnswers`, with quantiles at a level."""
         features, labels, arena = self.known
-        values = encode_to_predict(table, n_rows, features, is_fresh=arena is None)
+        if arena is None or not n_rows:
+            for row in np.flatnonzero(sum(map(is_bad, table), np.zeros(n_rows))).tolist():
+                in_row(row, features.check, sample_at(table, row))
+            return labels.blank_answers(n_rows, 0, level)
+        values, are_odd = encode_to_predict(table, n_rows, features)
+        for row in np.flatnonzero(are_odd).tolist():
+            x = sample_at(table, row)
+            values[row] = in_row(row, features.encode_unusual, x).values[0]
         answers = labels.blank_answers(n_rows, 0, level)
         block = Block(values, np.zeros(n_rows), np.zeros(n_rows), answers)
-        self._hold()
-        self._predict_range(block, range(n_rows), parameters.n_jobs, keeps=True)
-        if arena is None:
-            last = range(n_rows)[-most_pending(parameters) :]
-            self._keep_early(map(row_reader(table), last), parameters)
+        self.late.hold(features, arena)
+        self._predict_rows(block, parameters.n_jobs)
         return block.answers
+
+    def _predict_rows(self, block: Block, n_jobs: int) -> None:
+        """Predict the rows of a block, and keep the predictions until their labels come."""
+        n_rows = len(block.values)
+        self._prepare(self.known, block, n_rows, predicts=True, learns=False)
+        for start in range(0, n_rows, block.chunk):
+            block.record["stage"] = UNOPENED
+            stop = min(start + block.chunk, n_rows)
+            self._run_chunk(block, start, stop, n_jobs, [])
+            if self.arena.settings["max_pending"][0]:
+                found = block.values[start:stop], block.votes[:, : stop - start]
+                self.late.keep_rows(self.features, self.arena, *found, block.answers[start:stop])
 
     @exclusive
     def learn_block(
-        self,
-        table: list[Column],
-        labels: Column,
-        weights: Weights,
-        parameters: Parameters,
-        predicts: bool,
-        level: float = 0.0,
+        self, rows: LabeledRows, parameters: Parameters, predicts: bool, level: float = 0.0
     ) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
-        # It is one part, unless categories are forgotten on the way: which ones, and so how the
-        # rest is encoded, depends on what has been learned by then. The first part checks all rows.
+        weights = rows.weights
+        odd, n_new_labels = self._odd_rows(rows, parameters)
+        check_totals(self.total_weight, weights, parameters.task, are_rows=True)
         n_restarts = self._n_restarts(parameters)
-        rows = LabeledRows(table, labels, weights)
-        parts = [self._learn_part(rows, parameters, predicts, level)]
-        n_rows, done = len(weights), len(parts[0].answers)
-        while done < n_rows:
-            stop = min(n_rows, done + max(_LEAST_PART, 2 * (bound_of(parameters) or 0)))
-            parts.append(self._learn_part(rows.part(done, stop), parameters, predicts, level))
-            done += len(parts[-1].answers)
-        self._log_restarts(n_restarts)
-        return _joined(parts)
-
-    def _learn_part(
-        self, rows: LabeledRows, parameters: Parameters, predicts: bool, level: float
-    ) -> BlockAnswers:
-        """Learn the rows of a block up to the first one that changes how the rest is encoded."""
-        first = self._known_for(parameters)
-        encoded = encode_to_learn(
-            *rows, first.features, first.labels, parameters.n_classes, bound_of(parameters)
-        )
-        check_totals(self.total_weight, rows.weights, parameters.task, are_rows=True)
-        first.features.warn(encoded.mismatches)
-        warn_of_numbers(first.features, ((new.feature, new.category) for new in encoded.categories))
-        n_rows, n_jobs = min(len(rows.weights), encoded.full_at + 1), parameters.n_jobs
-        self._check_rows_to_learn(first, encoded, rows.weights[:n_rows])
-        self._hold()
-        n_new = sum(len(change.label) for change in encoded.schema_changes)
-        answers = self.labels.blank_answers(len(rows.weights), n_new, level)
-        block = Block(encoded.values, encoded.targets, rows.weights, answers)
-        block.is_at_once = predicts
-        if self.predictions.have_early:
-            block.sample = row_reader(rows.table)
-            if self.known.arena is None and first.arena is not None:  # rows before the first one
-                n_unlearned = int(np.argmax([*(rows.weights > 0.0), True]))
-                self._note_late_rows(first.arena, block, 0, n_unlearned)
-        n_known = np.zeros(n_rows, np.int64)
-        learn = functools.partial(
-            self._learn_range, block, encoded.categories, predicts=predicts, n_jobs=n_jobs
+        answers = BlockAnswers(
+            self.labels.blank_answers(len(weights), n_new_labels, level),
+            np.zeros(len(weights), np.int64),
+            [],
         )
         start = 0
-        for change in (each for each in encoded.schema_changes if each.row < n_rows):
-            n_known[start : change.row + 1] = len(self.labels)
-            learn(range(start, change.row))
-            if predicts:
-                self._predict_range(block, range(change.row, change.row + 1), n_jobs)
-            known = first if self.known.arena is None else self.known  # it has warned already
-            self._learn_change(known, block, change, encoded.categories, parameters)
-            start = change.row + 1
-        n_known[start:] = len(self.labels)
-        learn(range(start, n_rows))
-        width = self.labels.width  # less than was allocated, if this is but a part
-        return BlockAnswers(answers[:n_rows, :width], n_known, list(self.labels))
-
-    def _check_rows_to_learn(self, known: Known, encoded: EncodedBlock, weights: Weights) -> None:
-        """Warn of few features and large nodes as for single rows, before any row is learned."""
-        features, labels, arena = known
-        assert arena is not None
-        learned = np.flatnonzero(weights > 0.0)
-        n_features = np.full(len(weights) + 1, len(features))
-        n_labels = labels.n_classes
-        for row, label, new in encoded.schema_changes:
+        for row in [*odd, len(weights)]:
+            self._learn_ordinary(rows, range(start, row), parameters, predicts, level, answers)
             if row < len(weights):
-                n_labels += len(label)
-                n_features[row + 1 :] += len(new.numeric) + len(new.categorical)
-                self.cautions.check_nodes(arena, int(n_features[row + 1]), n_labels)
-        n_values = np.count_nonzero(~np.isnan(encoded.values), axis=1)
-        self.cautions.check_presence(arena, n_features[learned], n_values[learned])
+                self._learn_odd(rows, row, parameters, predicts, level, answers)
+            start = row + 1
+        self._log_restarts(n_restarts)
+        return answers._replace(labels=list(self.labels))
 
-    def _predict_range(
-        self, block: Block, rows: range, n_jobs: int, *, keeps: bool = False
-    ) -> None:
-        """Predict some rows of a block, and keep the predictions until their labels come."""
-        if self.known.arena is not None and rows:
-            self._prepare(self.known, block, rows, predicts=True, learns=False)
-            for start in range(rows.start, rows.stop, block.chunk):
-                block.record["stage"] = UNOPENED
-                stop = min(start + block.chunk, rows.stop)
-                self._run_chunk(block, start, stop, n_jobs, [])
-                if keeps and self.arena.settings["max_pending"][0]:
-                    votes = block.votes[:, : stop - start]
-                    self._keep_rows(block.values[start:stop], votes, block.answers[start:stop])
+    def _odd_rows(self, rows: LabeledRows, parameters: Parameters) -> tuple[list[int], int]:
+        """Check all rows; return those to be learned one by one, and the number of new labels."""
+        # Each odd row goes through the checks of single samples, and what is new in it is added to
+        # features and labels; at the end all of that is cut off again.
+        known = self._known_for(parameters)
+        features, labels, _ = with_columns(known) if self._has_chosen() else known
+        n_labels = len(labels)
+        open_columns = [column for column in rows.table if not features.is_known(column.name)]
+        n_reasons = np.array((rows.weights == 0.0) | (rows.samples is not None), np.int64)
+        for column in rows.table:
+            n_reasons += is_odd(column, features)
+        odd: list[int] = []
+        self.pending = self.known._replace(features=features).cutter()
+        try:
+            are_odd = (n_reasons > 0) | labels.is_odd(rows.labels, len(n_reasons))
+            row = _next(are_odd, 0)
+            while row is not None:
+                odd.append(row)
+                x, y, weight = rows.at(row)
+                reading, y, label = in_row(
+                    row, check, features, labels, x, y, weight, parameters.n_classes
+                )
+                if weight > 0.0 and (label is None or any(reading.new)):
+                    features = features.extended(reading.new, bound_of(parameters))
+                    if isinstance(features, SparseFeatures):
+                        features.vocabulary.add(features.new_words(reading.row))
+                    if label is None:
+                        labels.add(y)
+                    for column in [c for c in open_columns if features.is_known(c.name)]:
+                        n_reasons += is_odd(column, features)
+                        n_reasons -= is_there(column)
+                        open_columns.remove(column)
+                    are_odd = (n_reasons > 0) | labels.is_odd(rows.labels, len(n_reasons))
+                row = _next(are_odd, row + 1)
+            return odd, len(labels) - n_labels
+        finally:
+            self.settle()
 
-    def _learn_range(
+    def _learn_odd(
         self,
-        block: Block,
-        categories: list[NewCategory],
-        rows: range,
-        *,
-        predicts: bool,
-        n_jobs: int,
-    ) -> None:
-        """Learn some rows of a block, none of which brings a new label or feature."""
-        if self.known.arena is not None and rows:
-            self._prepare(self.known, block, rows, predicts=predicts, learns=True)
-            start = rows.start
-            while start < rows.stop:
-                start = self._learn_chunk(self.known, block, start, rows.stop, categories, n_jobs)
-
-    def _learn_change(
-        self,
-        known: Known,
-        block: Block,
-        change: SchemaChange,
-        categories: list[NewCategory],
+        rows: LabeledRows,
+        row: int,
         parameters: Parameters,
+        predicts: bool,
+        level: float,
+        answers: BlockAnswers,
     ) -> None:
-        """Learn a row with a new label or features, or for which categories are forgotten."""
-        self.pending = self.known.cutter()
-        own = [(new.feature, new.category) for new in categories if new.row == change.row]
-        new = change.new._replace(categories=own)
-        known, _ = extended(known, new, change.label, {}, parameters)
-        rows = range(change.row, change.row + 1)
-        self._prepare(known, block, rows, predicts=False, learns=True)
-        self._learn_chunk(known, block, rows.start, rows.stop, [], n_jobs=1)
+        """Learn a row as a single sample; if `predicts`, predict it before."""
+        x, y, weight = rows.at(row)
+        answers.n_known[row] = len(self.labels)
+        if predicts and self.known.arena is not None:
+            found = in_row(row, self.raw_answer, x, level)
+            answers.answers[row, : len(found)] = found
+        in_row(row, self._learn, x, y, weight, parameters)
+
+    def _learn_ordinary(
+        self,
+        rows: LabeledRows,
+        some: range,
+        parameters: Parameters,
+        predicts: bool,
+        level: float,
+        answers: BlockAnswers,
+    ) -> None:
+        """Learn some rows, none of which is odd; if `predicts`, predict each one before."""
+        start, stop = some.start, some.start
+        if len(some) >= _FEW:
+            ordinary = encode_to_learn(rows.table, some, self.features)
+            stop = ordinary.stop
+        if stop > start:
+            warn_of_numbers(self.features, ((new.feature, new.category) for new in ordinary.new))
+            targets = self.labels.encode(rows.labels, range(start, stop))
+            block = Block(
+                ordinary.values, targets, rows.weights[start:stop], answers.answers[start:stop]
+            )
+            block.is_at_once = predicts
+            new = [each._replace(row=each.row - start) for each in ordinary.new]
+            n_values = np.count_nonzero(~np.isnan(ordinary.values), axis=1)
+            n_features = np.full(stop - start + 1, len(self.features))
+            self.cautions.check_presence(self.arena, n_features, n_values)
+            answers.n_known[start:stop] = len(self.labels)
+            self.late.hold(self.features, self.arena)
+            self._prepare(self.known, block, stop - start, predicts=predicts, learns=True)
+            done = 0
+            while done < stop - start:
+                done = self._learn_chunk(block, done, new, parameters.n_jobs)
+        for row in range(stop, some.stop):  # few, or a feature holds as many categories as it may
+            self._learn_odd(rows, row, parameters, predicts, level, answers)
 
     def _prepare(
-        self, known: Known, block: Block, rows: range, *, predicts: bool, learns: bool
+        self, known: Known, block: Block, n_rows: int, *, predicts: bool, learns: bool
     ) -> None:
-        """Allocate and compile what it takes to predict or learn some rows of a block."""
+        """Allocate and compile what it takes to predict or learn the rows of a block."""
         assert known.arena is not None
         if predicts:
             kernels.compile_for(known.arena, learns=False)
-        has_late = learns and bool(self.predictions.keys) and not block.is_at_once
+        has_late = learns and bool(self.late.waiting) and not block.is_at_once
         how = {"predicts": predicts, "learns": learns, "has_late": has_late}
-        block.prepare(known.arena, len(rows), **how)
+        block.prepare(known.arena, n_rows, **how)
 
     def _learn_chunk(
-        self,
-        known: Known,
-        block: Block,
-        start: int,
-        end: int,
-        categories: list[NewCategory],
-        n_jobs: int,
+        self, block: Block, start: int, categories: list[NewCategory], n_jobs: int
     ) -> int:
-        """Learn rows up to `end` that there is capacity for; return the first of those left."""
-        features, labels, arena = known
+        """Learn rows that there is capacity for; return the first of those left."""
+        features, labels, arena = self.known
         assert arena is not None
-        wanted = min(block.chunk, end - start)
-        arena, n_ready = with_ready(arena, wanted, growth(arena, end - start))
+        n_left = len(block.values) - start
+        arena, n_ready = with_ready(arena, min(block.chunk, n_left), growth(arena, n_left))
         stop = start + n_ready
         new = [each for each in categories if start <= each.row < stop]
         if new:
             self.pending = self.known.cutter()
-            for _, name, category in new:
-                features.add_category(name, category)
+            for each in new:
+                features.add_category(each.feature, each.category)
             arena = arena.with_codes(features.n_codes)
         block.contexts[:] = 0.0
-        if self.predictions.keys:
-            self._note_late_rows(arena, block, start, stop)
+        if self.late.waiting:
+            self.late.find_rows(arena, block, start, stop, new)
         block.record["stage"] = UNOPENED
         pools: list[ThreadPoolExecutor] = []
 
@@ -343,6 +298,7 @@ class Engine(SampleEngine):
             for pool in pools:  # of a call that was interrupted
                 pool.shutdown()
             self._run_chunk(block, start, stop, n_jobs, pools)
+            features.use_all(block.values[start:stop])
 
         self._carry_out(Known(features, labels, arena), lambda: block.stage != UNOPENED, learn)
         return stop
@@ -401,12 +357,7 @@ def _n_cores() -> int:
     return os.cpu_count() or 1
 
 
-def _joined(parts: list[BlockAnswers]) -> BlockAnswers:
-    """Return the answers of a block, given those of its parts."""
-    if len(parts) == 1:
-        return parts[0]
-    starts = np.cumsum([0, *(len(part.answers) for part in parts)])
-    answers = np.zeros((starts[-1], parts[-1].answers.shape[1]))
-    for start, part in zip(starts, parts, strict=False):
-        answers[start : start + len(part.answers), : part.answers.shape[1]] = part.answers
-    return BlockAnswers(answers, np.concatenate([part.n_known for part in parts]), parts[-1].labels)
+def _next(mask: NDArray[np.bool_], start: int) -> int | None:
+    """Return the first index from `start` on at which a mask is True, or None."""
+    place = start + int(mask[start:].argmax()) if start < len(mask) else start
+    return place if place < len(mask) and mask[place] else None

@@ -67,24 +67,24 @@ def extended(
 ) -> tuple[Known, dict[Hashable, float]]:
     """Return what is known with all that is new in a sample, and capacity to learn it.
 
-    Further the `row` of the sample, if it has words, without those that are ignored.
+    Further the `row` of the sample, with the codes of new categories, but without ignored words.
     """
     features, labels, arena = known
     assert arena is not None
-    bound = bound_of(parameters)
-    features = features.extended(new, bound)
+    features = features.extended(new, bound_of(parameters))
+    row = row.copy()
     for name, category in new.categories:
-        features.add_category(name, category)
+        coding = features.coding(name)
+        assert coding is not None
+        code = coding.code_to_learn(category)
+        row[name] = float(code)
+        if coding.n_free:  # otherwise it takes its place when all else is there
+            coding.put(category, code)
     for label in new_labels:
         labels.add(label)
     if isinstance(features, SparseFeatures):
         features, arena, row = _with_words(features, arena, row, parameters.max_vocabulary)
     arena = arena.with_codes(features.n_codes)
-    if new.categories and bound is not None:
-        full, (features, uses) = features, features.without_rarest(new.categories, arena.uses)
-        if features is not full:
-            arena = arena.replacing(uses=uses).with_codes(features.n_codes)
-            events.forgot(features, full, (name for name, _ in new.categories))
     if new_labels or features is not known.features or len(features) > arena.settings["n_features"]:
         n_labels = labels.n_classes
         arena = arena.extended(

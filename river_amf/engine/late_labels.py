@@ -1,160 +1,243 @@
-"""Labels that come late: which prediction each of them is for (DESIGN.md: late labels)."""
+"""Predictions whose labels have not come, so that a late label finds its own (DESIGN.md)."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import itertools
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.engine.known import Known
-from river_amf.engine.lock import Guarded
-from river_amf.engine.pending_predictions import LEARNED_AT, Predictions
-from river_amf.engine.settings import Parameters, has_words, most_pending
-from river_amf.inputs.encoding import EncodedSample, Features, key_of, keys_of, raw_key
+from river_amf.inputs.columns import NewCategory
+from river_amf.inputs.encoding import UNKNOWN, EncodedSample, Features, key_of, keys_of
 from river_amf.state.arena import Arena, Block
-from river_amf.state.layout import N_LEARNED
+from river_amf.state.layout import (
+    DELAY,
+    LOCATION,
+    N_KNOWN,
+    N_LEARNED,
+    N_MADE_BY,
+    OF_VOTER,
+    PENDING_FIELDS,
+    REGRESSION,
+    TREND_THEN,
+    VERSION,
+)
+
+Numbers = NDArray[np.float64]
+
+LEARNED_AT = N_LEARNED - N_MADE_BY  # in a prediction, from its end
+_BYTES = 300  # of a prediction, for its objects and dicts
 
 
-class LateLabels(Guarded):
-    """What a forest knows, and its predictions that wait for their labels.
+class LateLabels:
+    """Predictions whose labels have not come, from the oldest to the newest.
 
-    The last prediction is in the buffer of its sample, the others are in `predictions`.
+    A prediction is one array: the votes of each voter, then the `N_MADE_BY` numbers that made it. A
+    row finds its predictions by its key. The last prediction may still be in the buffer of its
+    sample (`hold`).
     """
 
-    def __init__(self, known: Known) -> None:
-        super().__init__()
-        self.known = known
-        self.predictions = Predictions()
+    def __init__(self) -> None:
+        self.waiting: OrderedDict[int, tuple[bytes, Numbers]] = OrderedDict()  # by number
+        self._numbers: dict[bytes, list[int]] = {}  # by key
+        self._next = 0
 
-    def _hold(self) -> None:
-        """Keep the last prediction, if its label has not come yet, before the buffer is reused."""
-        features, _, arena = self.known
+    def __len__(self) -> int:
+        return len(self.waiting)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the predictions and their keys."""
+        return sum(_BYTES + len(key) + kept.nbytes for key, kept in self.waiting.values())
+
+    # By key
+
+    def keep(self, key: bytes, kept: Numbers, most: int) -> None:
+        """Add a prediction; it replaces that of the same row since which nothing was learned."""
+        numbers = self._numbers.setdefault(key, [])
+        if numbers and self.waiting[numbers[-1]][1][LEARNED_AT] == kept[LEARNED_AT]:
+            del self.waiting[numbers.pop()]
+        numbers.append(self._next)
+        self.waiting[self._next] = key, kept
+        self._next += 1
+        self.limit(most)
+
+    def limit(self, most: int) -> None:
+        """Remove the oldest, until there are at most so many."""
+        while len(self.waiting) > most:
+            self._remove(next(iter(self.waiting)))
+
+    def _remove(self, number: int) -> Numbers:
+        key, kept = self.waiting.pop(number)
+        numbers = self._numbers[key]
+        numbers.remove(number)
+        if not numbers:
+            del self._numbers[key]
+        return kept
+
+    def drop(self, key: bytes, n_learned: float | None = None) -> bool:
+        """Remove all predictions of a row, or those made after so many samples; whether any."""
+        found = [
+            number
+            for number in self._numbers.get(key, [])
+            if n_learned is None or self.waiting[number][1][LEARNED_AT] == n_learned
+        ]
+        for number in found:
+            self._remove(number)
+        return bool(found)
+
+    def take(self, key: bytes, n_learned: float) -> Numbers | None:
+        """Take out the oldest prediction of a row; None if its label comes at once, or if none."""
+        numbers = self._numbers.get(key)
+        if not numbers:
+            return None
+        if self.waiting[numbers[-1]][1][LEARNED_AT] == n_learned:  # for all of them
+            self.drop(key)
+            return None
+        return self._remove(numbers[0])
+
+    # For single samples
+
+    def hold(self, features: Features, arena: Arena | None) -> None:
+        """Add the prediction in the buffer of the sample, which is about to be used again."""
         buffer = features.sample.prediction
         if buffer is not None and buffer.kept[LEARNED_AT] >= 0.0 and arena is not None:
-            self.predictions.add(key_of(buffer.seen), buffer.kept, arena)
+            self.keep(key_of(buffer.seen), np.array(buffer.kept), arena.most_pending)
             buffer.kept[LEARNED_AT] = -1.0
 
-    def _keep(self, features: Features, sample: EncodedSample, arena: Arena) -> None:
-        """Keep a prediction that its buffer cannot identify: of words, or an unknown category."""
+    def hold_unusual(self, features: Features, sample: EncodedSample, arena: Arena) -> None:
+        """Add the prediction in the buffer if it has a key that the buffer does not tell."""
         kept = sample.prediction.kept
-        is_masked = kept[LEARNED_AT] >= 0.0 and self._mask_unknown(features, sample)
-        if kept[LEARNED_AT] >= 0.0 and (is_masked or features.vocabulary is not None):
-            self.predictions.add(features.key(sample), kept, arena)
-            kept[LEARNED_AT] = -1.0
+        if kept[LEARNED_AT] >= 0.0:
+            is_masked = mask_unknown(features, sample)
+            if is_masked or features.vocabulary is not None:
+                self.keep(features.key(sample), np.array(kept), arena.most_pending)
+                kept[LEARNED_AT] = -1.0
 
-    def _keep_early(self, samples: Iterable[Any], parameters: Parameters) -> None:
-        """Keep that samples were predicted before anything was learned."""
-        most = most_pending(parameters)
-        for x in samples if most else ():
-            self.predictions.add_early(raw_key(x, skips_zeros=has_words(parameters)), most)
-
-    def _early_key(self, x: Any, features: Features) -> list[bytes]:
-        """Return a list with the key of an early prediction of a sample, if there are any."""
-        has_early = self.predictions.have_early
-        return [raw_key(x, skips_zeros=features.vocabulary is not None)] if has_early else []
-
-    def _take_back(self, row: dict[Hashable, float]) -> bool:
-        """Remove the prediction of a sample if nothing was learned since; return whether it was."""
-        features, _, arena = self.known
-        if arena is None or not arena.settings["max_pending"][0]:
+    def take_back(
+        self, features: Features, arena: Arena | None, row: dict[Hashable, float]
+    ) -> bool:
+        """Remove the prediction of a row if nothing was learned since; return whether it was."""
+        if arena is None or not arena.most_pending:
             return False
+        self.hold(features, arena)
         known = {name: number for name, number in row.items() if features.is_known(name)}
         sample = features.place(known)
-        self._mask_unknown(features, sample)
-        self._limit_predictions(arena)
-        key, n_learned = features.key(sample), int(arena.counters["n_learned"][0])
-        is_held = self._is_held(features, key, n_learned)
-        if is_held:
-            sample.prediction.made_by[N_LEARNED] = -1.0
-        return self.predictions.drop([key], n_learned) or is_held
+        mask_unknown(features, sample)
+        return self.drop(features.key(sample), float(arena.n_learned[0]))
 
-    def _limit_predictions(self, arena: Arena) -> None:
-        """Remove the oldest predictions if there are too many with the one in the buffer."""
-        # Early ones would cost each sample time; after so many their labels do not come any more.
-        predictions, buffer = self.predictions, self.known.features.sample.prediction
-        if predictions.have_early and arena.counters["n_learned"][0] > arena.most_pending:
-            predictions.drop_early()
-        if len(predictions.keys) < arena.most_pending:
-            return
-        learned_at = -1.0 if buffer is None else buffer.kept[LEARNED_AT]
-        is_held = learned_at >= 0.0 and not predictions.has([key_of(buffer.seen)], learned_at)
-        predictions.limit(arena.most_pending - is_held)
+    def find(self, features: Features, arena: Arena, sample: EncodedSample) -> bool:
+        """Hand the prediction for a sample to the kernels; return whether its label is late."""
+        self.hold(features, arena)
+        self.limit(arena.most_pending)
+        n_learned = int(arena.n_learned[0])
+        kept = self.take(features.key(sample), n_learned)
+        if kept is not None:
+            hand_over(kept, n_learned, arena, arena.context, arena.late_votes[:, 0])
+        return kept is not None
 
-    @staticmethod
-    def _mask_unknown(features: Features, sample: EncodedSample) -> bool:
-        """Mask unknown categories in a sample that has been predicted; whether there are any."""
-        masked = features.mask_unknown(sample.values[:1])
-        is_masked = masked.tobytes() != sample.values[:1].tobytes()
-        if is_masked:
-            sample.source = None
-            sample.values[:1] = masked
-        return is_masked
+    # For blocks
 
-    @staticmethod
-    def _is_held(features: Features, key: bytes, n_learned: int) -> bool:
-        """Whether the buffer has a prediction of a sample made after so many samples."""
-        buffer = features.sample.prediction
-        return (
-            buffer is not None
-            and bool(buffer.made_by[N_LEARNED] == n_learned)
-            and key_of(buffer.seen) == key
-        )
-
-    def _find_late(
-        self,
-        x: Any,
-        features: Features,
-        arena: Arena,
-        sample: EncodedSample,
-        is_at_once: bool = False,
-    ) -> bool:
-        """Put what was predicted for a sample, if its label is late, where kernels find it."""
-        predictions, key = self.predictions, features.key(sample)
-        n_learned = int(arena.counters["n_learned"][0])
-        self._limit_predictions(arena)
-        keys = [*self._early_key(x, features), key]
-        if is_at_once or self._is_held(features, key, n_learned):
-            predictions.drop(keys)
-            return False
-        found = predictions.take(keys, n_learned)
-        if found is None:
-            return False
-        if self._is_held(features, key, found.made_by[N_LEARNED]):  # the same one
-            sample.prediction.kept[LEARNED_AT] = -1.0
-        found.note(n_learned, arena, arena.context, arena.late_votes[:, 0])
-        return True
-
-    # Blocks
-
-    def _keep_rows(
-        self, rows: NDArray[np.float64], votes: NDArray[np.float64], answers: NDArray[np.float64]
+    def keep_rows(
+        self, features: Features, arena: Arena, rows: Numbers, votes: Numbers, answers: Numbers
     ) -> None:
-        """Keep the answers for some rows, and votes of shape (voters, rows, ...) on them."""
-        features, _, arena = self.known
-        assert arena is not None
+        """Add the predictions for some rows: `votes` of shape (voters, rows, ...), and answers."""
         keys = keys_of(features.mask_unknown(rows[:, : len(features)]))
-        self.predictions.add_all(keys, np.moveaxis(votes, 0, 1), arena.made_by(answers), arena)
+        flat = np.moveaxis(votes, 0, 1).reshape(len(rows), -1)
+        for key, *parts in zip(keys, flat, arena.made_by(answers), strict=True):
+            self.keep(key, np.concatenate(parts), arena.most_pending)
 
-    def _note_late_rows(self, arena: Arena, block: Block, start: int, stop: int) -> None:
-        """Put what was predicted for rows about to be learned where kernels find it."""
-        predictions = self.predictions
-        n_learned, most = int(arena.counters["n_learned"][0]), arena.most_pending
-        predictions.limit(most)
-        for row, key in enumerate(keys_of(block.values[start:stop]), start=start):
-            if n_learned > most:
-                predictions.drop_early()
-            keys = [key] if not predictions.have_early else [raw_key(block.sample(row)), key]
-            if block.is_at_once and not (n_learned and predictions.has(keys, n_learned)):
-                predictions.limit(most - 1)  # in favor of this one
-            if block.weights[row] == 0.0:
-                predictions.drop(keys, n_learned)
-                continue
+    def find_rows(
+        self, arena: Arena, block: Block, start: int, stop: int, new: Sequence[NewCategory]
+    ) -> None:
+        """Hand the predictions for rows about to be learned, with new categories, to kernels."""
+        n_learned, most = int(arena.n_learned[0]), arena.most_pending
+        self.limit(most)
+        values = block.values[start:stop].copy()
+        for each in new:  # which were unknown when they were predicted
+            values[each.row - start, each.column] = UNKNOWN
+        are_new = {each.row for each in new}
+        for row, key in enumerate(keys_of(values), start):
             if block.is_at_once:
-                predictions.drop(keys)
-            elif found := predictions.take(keys, n_learned):
-                where = row - start
-                context, votes = block.contexts[where], block.late_votes[:, where]
-                found.note(n_learned, arena, context, votes)
+                self.keep(key, np.full(N_MADE_BY, float(n_learned)), most)  # like a single row
+            if row in are_new:
+                self.drop(key, n_learned)
+            elif block.is_at_once:
+                self.drop(key)
+            elif (kept := self.take(key, n_learned)) is not None:
+                votes = block.late_votes[:, row - start]
+                hand_over(kept, n_learned, arena, block.contexts[row - start], votes)
             n_learned += 1
+
+    # Copies and files
+
+    def copy(self) -> LateLabels:
+        """Return a copy; the predictions themselves are shared, as they never change."""
+        twin = LateLabels()
+        for key, kept in self.waiting.values():
+            twin.keep(key, kept, len(self))
+        return twin
+
+    def arrays(self, arena: Arena) -> dict[str, NDArray[Any]]:
+        """Return all predictions as the arrays of `layout.PENDING_FIELDS`, from the oldest on."""
+        keys = [key for key, _ in self.waiting.values()]
+        made_by = np.array([kept[-N_MADE_BY:] for _, kept in self.waiting.values()], np.float64)
+        made_by[:, VERSION] = 0.0  # which may differ between equal forests
+        n_known = [_n_known(arena, kept) for _, kept in self.waiting.values()]
+        votes = np.zeros((len(keys), arena.capacities["voter"], max(n_known)))
+        for k, (_, kept) in enumerate(self.waiting.values()):
+            votes[k, :, : n_known[k]] = _votes(arena, kept)
+        return {
+            "pending_keys": np.frombuffer(b"".join(keys), np.uint8),
+            "pending_key_lengths": np.array([len(key) for key in keys], np.int64),
+            "pending_votes": votes,
+            "pending_made_by": made_by,
+        }
+
+    @classmethod
+    def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> LateLabels:
+        """Return the predictions of a copy or a file."""
+        twin = cls()
+        keys, lengths, votes, made_by = (arrays[name] for name in PENDING_FIELDS)
+        content, ends = keys.tobytes(), np.cumsum(lengths).tolist()
+        for k, (start, end) in enumerate(itertools.pairwise([0, *ends])):
+            kept = np.concatenate([votes[k].ravel(), made_by[k]])
+            twin.keep(content[start:end], kept, len(lengths))
+        return twin
+
+
+def mask_unknown(features: Features, sample: EncodedSample) -> bool:
+    """Mask unknown categories in a sample that has been predicted; return whether there are any."""
+    masked = features.mask_unknown(sample.values[:1])
+    is_masked = masked.tobytes() != sample.values[:1].tobytes()
+    if is_masked:
+        sample.source = None
+        sample.values[:1] = masked
+    return is_masked
+
+
+def hand_over(
+    kept: Numbers, n_learned: int, arena: Arena, context: Numbers, late_votes: Numbers
+) -> None:
+    """Write a prediction where kernels find it; its label comes after so many samples."""
+    made_by, votes = kept[-N_MADE_BY:], _votes(arena, kept)
+    context[:] = 0.0
+    context[DELAY] = n_learned - made_by[N_LEARNED]
+    context[N_KNOWN:N_MADE_BY] = made_by[N_KNOWN:]
+    late_votes[:, : votes.shape[1]] = votes
+    if len(arena.trends):
+        context[TREND_THEN] = votes[-1, LOCATION]
+
+
+def _votes(arena: Arena, kept: Numbers) -> Numbers:
+    """Return the votes in a prediction, of shape (voters, labels known then)."""
+    votes = kept[:-N_MADE_BY].reshape(arena.capacities["voter"], -1)
+    return votes[:, : _n_known(arena, kept)]
+
+
+def _n_known(arena: Arena, kept: Numbers) -> int:
+    """Return how many numbers of each vote in a prediction mean anything."""
+    return OF_VOTER if arena.task == REGRESSION else int(kept[N_KNOWN - N_MADE_BY])

@@ -34,14 +34,14 @@ def exclusive(method: Method) -> Method:
 
     # The same for calls that take microseconds: to unpack a tuple would take a tenth of one.
 
-    def call_with_2(self: Guarded, x: Any, parameters: Any) -> Any:
+    def call_with_1(self: Guarded, x: Any) -> Any:
         lock = self.lock
         if lock._is_owned():
             _refuse_within()
         with lock:
             if self.pending is not None:
                 self.settle()
-            return method(self, x, parameters)
+            return method(self, x)
 
     def call_with_4(self: Guarded, x: Any, y: Any, weight: Any, parameters: Any) -> Any:
         lock = self.lock
@@ -57,7 +57,7 @@ def exclusive(method: Method) -> Method:
         each.kind == each.POSITIONAL_OR_KEYWORD and each.default is each.empty
         for each in parameters
     )
-    by_length: dict[int, Any] = {3: call_with_2, 5: call_with_4} if is_fixed else {}
+    by_length: dict[int, Any] = {2: call_with_1, 5: call_with_4} if is_fixed else {}
     return cast(Method, functools.wraps(method)(by_length.get(len(parameters), call)))
 
 

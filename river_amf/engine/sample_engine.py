@@ -12,6 +12,7 @@ sample or nothing, and of a block all rows up to one.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Hashable
 from typing import Any, Self
 
@@ -22,13 +23,13 @@ from river_amf import kernels
 from river_amf.engine.cautions import Cautions
 from river_amf.engine.known import Known, extended, weight_learned, with_capacity, with_columns
 from river_amf.engine.late_labels import LateLabels
-from river_amf.engine.lock import exclusive
+from river_amf.engine.lock import Guarded, exclusive
 from river_amf.engine.settings import Parameters, begin, has_words, most_columns
 from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.inputs.encoding import EncodedSample, Features, NewFeatures, Reading
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels
-from river_amf.inputs.mismatch import warn_of_numbers
+from river_amf.inputs.mismatch import Mismatches, warn_of_numbers
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.inputs.targets import Targets
 from river_amf.kernels import (
@@ -45,12 +46,15 @@ from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER
 
 
-class SampleEngine(LateLabels):
+class SampleEngine(Guarded):
     """What a forest knows, and how it learns and predicts one sample."""
 
     def __init__(self, labels: Labels | Targets | None = None) -> None:
-        super().__init__(Known(Features(), Labels() if labels is None else labels, None))
+        super().__init__()
+        self.known = Known(Features(), Labels() if labels is None else labels, None)
+        self.late = LateLabels()
         self.cautions = Cautions()
+        self.mismatches = Mismatches()  # of the first features
 
     @property
     def features(self) -> Features:
@@ -74,11 +78,9 @@ class SampleEngine(LateLabels):
 
     def _first(self, parameters: Parameters) -> Known:
         """Return what is known before the first sample, which follows from the parameters."""
-        is_lenient, features = parameters.on_mismatch == "missing", self.features
-        if has_words(parameters):
-            features = SparseFeatures(most_columns(parameters), is_lenient=is_lenient)
-        elif is_lenient:
-            features = Features(is_lenient=True)
+        features = SparseFeatures(most_columns(parameters)) if has_words(parameters) else Features()
+        if parameters.on_mismatch == "missing":
+            features.mismatches = self.mismatches
         return Known(features, self.labels, begin(parameters))
 
     def _known_for(self, parameters: Parameters) -> Known:
@@ -97,10 +99,10 @@ class SampleEngine(LateLabels):
         try:
             label = labels.get(y)
         except TypeError:
-            label = labels.find(y)  # raises
+            label = None  # for which `check` raises
         has_chosen = features.vocabulary is not None and self._has_chosen()
         if sample is None or label is None or weight == 0.0 or has_chosen:
-            sample, label = self._read(x, y, label, weight, parameters)
+            sample, label = self._read(x, y, weight, parameters)
             if sample is None or label is None:
                 return
         assert arena is not None
@@ -112,13 +114,23 @@ class SampleEngine(LateLabels):
         if not arena.can_learn:
             kernels.compile_for(arena, learns=True)
         is_late = 0  # not a bool, for which the kernel would be compiled again
-        if self.predictions.keys:
-            is_late = int(self._find_late(x, features, arena, sample))
+        if self.late.waiting:
+            is_late = int(self.late.find(features, arena, sample))
         target, address = float(label), sample.prediction.address
         self.pending = self._finish_sample
+        if features.bounded:
+            self.pending = functools.partial(self._finish_sample, n_learned)
         status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
-        if status != DONE:
-            status = self._go_on(status, sample, target, weight, is_late)
+        if status == OCCUPIED:  # by an earlier prediction of this sample
+            is_late = int(self.late.find(features, arena, sample))
+            status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
+        if status < 0:
+            self._enlarge(status)
+            status = self._learn_encoded(sample, target, weight, is_late)
+        elif status == RELEASED:
+            self._drop_rows()
+        if features.bounded and status in (DONE, RELEASED):
+            features.use(sample)
         self.pending = None
         if status == INFINITE:
             features.check(x)  # raises
@@ -128,31 +140,21 @@ class SampleEngine(LateLabels):
     learn = exclusive(_learn)
 
     def _read(
-        self, x: Any, y: Hashable, label: float | None, weight: float, parameters: Parameters
+        self, x: Any, y: Hashable, weight: float, parameters: Parameters
     ) -> tuple[EncodedSample | None, float | None]:
         """Check a sample; learn it if it brings anything new, or return it and its label."""
         known, labels = self._known_for(parameters), self.known.labels
         if weight > 0.0 and self._has_chosen():
             known = with_columns(known)
         features = known.features
-        reading = features.read(x)
-        if label is None:
-            y = labels.read(y)
-            label = labels.find(y)
-        if label is None:
-            labels.check_new(y, parameters.n_classes)
-        if weight == 0.0:  # it settles the kind of no feature
-            features.warn(m for m in reading.mismatches if features.is_known(m.feature))
-            if self.known.arena is None:
-                self.predictions.drop(self._early_key(x, features), 0)
-            else:
-                self._take_back(reading.row)
+        reading, y, label = check(features, labels, x, y, weight, parameters.n_classes)
+        if weight == 0.0:
+            self.late.take_back(*self.known[::2], reading.row)
             return None, None
-        features.warn(reading.mismatches)
         warn_of_numbers(features, reading.new.categories)
         if label is not None and not any(reading.new) and known is self.known:
             return features.place(reading.row), label
-        self._learn_new(x, known, reading, y, label, weight, parameters)
+        self._learn_new(known, reading, y, label, weight, parameters)
         return None, None
 
     def _check_presence(self, known: Known) -> None:
@@ -175,7 +177,6 @@ class SampleEngine(LateLabels):
 
     def _learn_new(
         self,
-        x: Any,
         known: Known,
         reading: Reading,
         y: Hashable,
@@ -189,8 +190,7 @@ class SampleEngine(LateLabels):
         new_labels = [y] if label is None else []
         self._check_presence(known)
         self._check_nodes(known, reading.new, len(new_labels))
-        is_at_once = self._take_back(reading.row)
-        self._hold()
+        is_at_once = self.late.take_back(*self.known[::2], reading.row)
         self.pending = self.known.cutter()
         known, row = extended(known, reading.new, new_labels, reading.row, parameters)
         sample, arena = known.features.place(row), known.arena
@@ -198,16 +198,21 @@ class SampleEngine(LateLabels):
         target = float(len(known.labels) - 1 if label is None else label)
         sample.prediction, sample.fits = arena.new_prediction(), arena.capacities
         if self.known.features.vocabulary not in (None, known.features.vocabulary):
-            self.predictions.clear()  # words that were forgotten leave their slots to others
-        is_late = int(self._find_late(x, known.features, arena, sample, is_at_once))
+            self.late = LateLabels()  # words that were forgotten leave their slots to others
+        if is_at_once:
+            self.late.drop(known.features.key(sample))
+        is_late = int(not is_at_once and self.late.find(known.features, arena, sample))
         version = int(arena.handle["version"][0])
 
         def has_begun() -> bool:
             return int(self.arena.handle["version"][0]) != version
 
         def learn() -> None:
+            for name, category in reading.new.categories:
+                known.features.put(name, category, row[name])
             if not has_begun() or self.arena.handle["next_tree"][0] != NONE:
                 self._learn_encoded(sample, target, weight, is_late)
+            known.features.use(sample)
 
         self._carry_out(known, has_begun, learn)
 
@@ -236,33 +241,23 @@ class SampleEngine(LateLabels):
         finish()
         self.pending = None
 
-    def _finish_sample(self) -> None:
+    def _finish_sample(self, n_learned: int = 0) -> None:
         """Learn the sample at hand, which brings nothing new, in the trees that are left."""
-        handle = self.arena.handle[0]
+        handle, sample = self.arena.handle[0], self.features.sample
         if handle["next_tree"] != NONE:
-            target, weight = float(handle["target"]), float(handle["weight"])
-            self._learn_encoded(self.features.sample, target, weight)
+            self._learn_encoded(sample, float(handle["target"]), float(handle["weight"]))
+        if self.arena.n_learned[0] > n_learned:
+            self.features.use(sample)
 
     def _learn_encoded(
         self, sample: EncodedSample, target: float, weight: float, is_late: int = 0
-    ) -> None:
-        """Learn a sample in the trees that have not learned it."""
-        address = sample.prediction.address
-        status = learn_sample(self.arena.address, sample.address, target, weight, address, is_late)
-        self._go_on(status, sample, target, weight, is_late)
-
-    def _go_on(
-        self, status: int, sample: EncodedSample, target: float, weight: float, is_late: int
     ) -> int:
-        """Bring a sample to its end, given the answer of the kernel, and return its last one."""
+        """Learn a sample in the trees that have not learned it; return the answer of the kernel."""
         # The address of the sample's buffer stays right, as the buffer does not depend on nodes,
         # boxes and rows, which are all that may be short here.
-        address = sample.prediction.address
-        while status < 0:
+        of_sample = sample.address, target, weight, sample.prediction.address, is_late
+        while (status := learn_sample(self.arena.address, *of_sample)) < 0:
             self._enlarge(status)
-            status = learn_sample(
-                self.arena.address, sample.address, target, weight, address, is_late
-            )
         if status == RELEASED:
             self._drop_rows()
         return status
@@ -278,13 +273,11 @@ class SampleEngine(LateLabels):
 
     # Predicting. Those without "predict" in their names are for whoever holds the lock.
 
-    def answer(self, x: Any, parameters: Parameters | None = None) -> Any:
+    def answer(self, x: Any) -> Any:
         """Return the probability of each label seen so far, or the predicted target."""
         features, labels, arena = self.known
         if arena is None:
             features.check(x)
-            if parameters is not None:
-                self._keep_early([x], parameters)
             return labels.no_answer()
         sample, is_unusual = features.encode_known(x), False
         if sample is None and type(x) is not dict:
@@ -295,32 +288,37 @@ class SampleEngine(LateLabels):
         if self._predict_encoded(arena, sample) == INFINITE:
             features.check(x)  # raises
         if is_unusual or features.vocabulary is not None:
-            self._keep(features, sample, arena)
+            self.late.hold_unusual(features, sample, arena)
         return labels.answer(sample.prediction.buffer)
 
     predict = exclusive(answer)
 
-    def quantiles(
-        self, x: Any, level: float, parameters: Parameters | None = None
-    ) -> tuple[float, float, float]:
-        """Return the prediction, and the quantiles of the target at both ends of a level."""
-        features, _, arena = self.known
-        if arena is None:
-            prediction = self.answer(x, parameters)  # raises if the sample is not valid
-            return prediction, *self.labels.no_quantiles(level)
+    def raw_answer(self, x: Any, level: float) -> list[float]:
+        """Return what the kernels answer for a sample, with quantiles at a level unless it is 0."""
+        features, labels, arena = self.known
+        assert arena is not None
         sample = features.encode(x)
         self._fit_prediction(arena, sample)
         answer = sample.prediction.buffer
-        answer[LOWER] = level
+        if level:
+            answer[LOWER] = level
         try:
             if self._predict_encoded(arena, sample) == INFINITE:
                 features.check(x)  # raises
-            prediction, lower, upper = answer[LOCATION], answer[LOWER], answer[UPPER]
-            self._keep(features, sample, arena)
+            found: list[float] = answer[: labels.width].tolist()
+            self.late.hold_unusual(features, sample, arena)
         finally:
-            answer[LOWER] = 0.0  # or the next prediction would take it for a level
-        origin = self.labels.origin
-        return prediction + origin, lower + origin, upper + origin
+            if level:
+                answer[LOWER] = 0.0  # or the next prediction would take it for a level
+        return found
+
+    def quantiles(self, x: Any, level: float) -> tuple[float, float, float]:
+        """Return the prediction, and the quantiles of the target at both ends of a level."""
+        if self.known.arena is None:
+            prediction = self.answer(x)  # raises if the sample is not valid
+            return prediction, *self.labels.no_quantiles(level)
+        found, origin = self.raw_answer(x, level), self.labels.origin
+        return found[LOCATION] + origin, found[LOWER] + origin, found[UPPER] + origin
 
     predict_quantiles = exclusive(quantiles)
 
@@ -332,19 +330,19 @@ class SampleEngine(LateLabels):
             kernels.compile_for(arena, learns=False)
         status = predict_sample(arena.address, sample.address, sample.prediction.address)
         if status == OCCUPIED:
-            self._hold()
+            self.late.hold(self.features, arena)
             status = predict_sample(arena.address, sample.address, sample.prediction.address)
         return status
 
     def _fit_prediction(self, arena: Arena, sample: EncodedSample) -> None:
         """Give a sample a buffer for predictions of this forest."""
         if sample.fits is not arena.capacities:
-            self._hold()
+            self.late.hold(self.features, self.arena)
             sample.prediction, sample.fits = arena.new_prediction(), arena.capacities
 
     def reader(self) -> Self:
         """Return an engine whose predictions await no labels; learning would corrupt both."""
-        self._hold()
+        self.late.hold(self.features, self.arena)
         twin, arena = type(self)(), self.known.arena
         if arena is not None:
             settings = arena.settings.copy()
@@ -377,7 +375,7 @@ class SampleEngine(LateLabels):
     def close_gaps(self) -> None:
         """Close the gaps in the store of samples."""
         # The gaps depend on the capacity of the store, so equal models could give unequal pickles.
-        self._hold()
+        self.late.hold(self.features, self.arena)
         if self.known.arena is not None:
             kernels.compact_rows(self.known.arena.address)
             self.known.arena.can_learn = False  # as lists may grow longer before the store is full
@@ -393,7 +391,7 @@ class SampleEngine(LateLabels):
             "arena": arrays,
         }
         state["cautions"] = sorted(self.cautions.given)
-        return state | ({"predictions": self.predictions.copy()} if self.predictions.keys else {})
+        return state | ({"late": self.late.arrays(arena)} if arena and self.late.waiting else {})
 
     def __getstate__(self) -> dict[str, Any]:
         return self.run(self._snapshot)
@@ -405,10 +403,29 @@ class SampleEngine(LateLabels):
             arena = Arena.__new__(Arena)
             arena.__setstate__(state["arena"])
         self.known = Known(state["features"], state["labels"], arena)
-        self.predictions = state.get("predictions", self.predictions)
+        self.late = LateLabels.of_arrays(state["late"]) if "late" in state else self.late
         self.cautions = Cautions(state["cautions"])
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         twin = type(self).__new__(type(self))
         twin.__setstate__(self.__getstate__())
         return twin
+
+
+def check(
+    features: Features,
+    labels: Any,
+    x: Any,
+    y: Hashable,
+    weight: float,
+    n_classes: int | None,
+) -> tuple[Reading, Hashable, float | None]:
+    """Check a sample; return it as read, its label, and the number of that unless it is new."""
+    reading = features.read(x)
+    y = labels.read(y)
+    label = labels.find(y)
+    if label is None:
+        labels.check_new(y, n_classes)
+    # a weight of 0 settles the kind of no feature
+    features.warn(m for m in reading.mismatches if weight > 0.0 or features.is_known(m.feature))
+    return reading, y, label

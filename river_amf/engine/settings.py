@@ -29,7 +29,6 @@ NO_LIMIT = 2**31 - 1  # 32-bit links
 
 def begin(parameters: Parameters) -> Arena:
     """Return the arena of a forest that has not learned any samples."""
-    check_together(parameters)
     n_trees = parameters.n_estimators
     n_linear_models = n_linear_models_of(parameters)
     sequence = np.random.SeedSequence(parameters.seed)
@@ -49,7 +48,6 @@ def begin(parameters: Parameters) -> Arena:
     trends = np.zeros(n_trends, layout.TREND)
     trends["key"], trends["newest_weight"] = others[n_linear_models:], 1.0
     arena = Arena(settings_of(parameters, least_classes(parameters)), trees, linear_models, trends)
-    arena.memories["squares"], arena.memories["row"] = 1.0, np.arange(len(arena.memories))
     arena.counters["newest_profile"] = 1.0
     arena.errors[:] = first_errors(len(arena.errors))
     arena.counters["sparse_weight"] = kernels.FIRST_SPARSE_WEIGHT if has_words(parameters) else 0.0
@@ -103,9 +101,6 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     if parameters.max_nodes is not None:
         shorter = max(SHORTER_LIST, parameters.max_nodes // 8)
         settings["longest_list"] = min(LONGEST_LIST, shorter)
-    bound = bound_of(parameters)
-    settings["period"] = 0 if bound is None else bound + 1
-    settings["most_places"] = 2**53 if bound is None else max(bound + 1, layout.LEAST_PLACES)
     settings["use_aggregation"] = parameters.use_aggregation
     settings["fades"] = parameters.fading_factor is not None
     settings["fading_factor"] = parameters.fading_factor or 0.0
@@ -130,7 +125,6 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["n_words"] = has_words(parameters)
     settings["max_columns"] = most_columns(parameters)
     settings["has_sparse_expert"] = has_words(parameters) and n_linear_models_of(parameters) > 0
-    settings["has_memory"] = parameters.label_memory
     return settings
 
 
@@ -157,16 +151,6 @@ def bound_of(parameters: Parameters) -> int | None:
     """Return the maximum number of categories of a feature, or None if there is no limit."""
     bound = parameters.max_categories
     return None if bound is None or bound >= NO_LIMIT else int(bound)
-
-
-def check_together(parameters: Parameters) -> None:
-    """Raise ValueError for parameters that are valid alone, but not together."""
-    n_linear_models_of(parameters)
-    if parameters.label_memory and parameters.vote != "learned":
-        raise ValueError(
-            "label_memory=True needs vote='learned', which weighs its experts against the trees; "
-            f"got vote={parameters.vote!r}"
-        )
 
 
 def n_trends_of(parameters: Parameters) -> int:

@@ -137,7 +137,7 @@ def _pairs(dataset: Any, target: Any, task: Task | None, of_models: Task | None)
     if isinstance(X, np.ndarray):
         X = pd.DataFrame(X).infer_objects()
     if sparse_rows.is_matrix(X):
-        rows: Any = sparse_rows.read_rows(X).samples()
+        rows: Any = sparse_rows.read_rows(X)
     else:
         rows = nw.from_native(X, allow_series=True)
         if isinstance(rows, nw.LazyFrame):

@@ -1,4 +1,4 @@
-"""The linear models and memories of a classifier: votes and inputs (DESIGN.md: linear experts)."""
+"""The linear models of a classifier: votes and inputs (DESIGN.md: linear experts)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ Array = NDArray[Any]
 
 LOGISTIC, WORDS = "logistic", "words"  # the linear models that take features
 _NAMES = (LOGISTIC, "slow cosines", "fast cosines")
-_MEMORIES = ("labels, fast", "labels, medium", "labels, slow", "after last label")
 
 
 class ExpertOutputs(NamedTuple):
@@ -45,16 +44,15 @@ class Input(NamedTuple):
 
 
 def vote_weights(arena: Arena) -> dict[str, float]:
-    """Return the weights of linear models and memories in the vote, in the order of votes."""
+    """Return the weights of linear models in the vote, in the order of votes."""
     weights = dict(zip(_NAMES, arena.linear_models["vote_weight"].tolist(), strict=False))
-    weights |= zip(_MEMORIES, arena.memories["vote_weight"].tolist(), strict=False)
     if arena.settings["has_sparse_expert"][0]:
         weights[WORDS] = float(arena.counters["sparse_weight"][0])
     return weights
 
 
 def predictions(arena: Arena, outputs: ExpertOutputs) -> NDArray[np.float64]:
-    """Return the probabilities by trees, linear models and memories, a row for each of them."""
+    """Return the probabilities by trees and linear models, a row for each of them."""
     votes = outputs.votes[:, : int(arena.settings["n_labels"][0])]
     if arena.settings["learns_vote"][0]:
         votes = np.exp(votes)
@@ -83,7 +81,7 @@ def inputs(
             of_codes = arena.category_weights[row, :, :n_labels]
             for category, code in codes.items():
                 is_own = float(values[column] == code)
-                place = place_of(int(arena.settings["most_places"][0]), code)
+                place = place_of(code)
                 weights_of_code = of_codes[place] if place < len(of_codes) else np.zeros(n_labels)
                 yield Input(LOGISTIC, name, category, weights_of_code, is_own)
             row += 1

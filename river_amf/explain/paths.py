@@ -106,6 +106,8 @@ def codes_of(arena: Arena, features: Features, column: int) -> dict[Hashable, in
     `MISSING` is one of them if the feature has been missing.
     """
     codes = features.categories([*features][column])
+    if codes is not None:  # whose order depends on use if there is a bound
+        codes = dict(sorted(codes.items(), key=operator.itemgetter(1)))
     is_one_more = not math.isnan(arena.stand_ins[column]) and arena.features["n_missing"][column]
     return {**codes, MISSING: layout.MISSING_CODE} if codes and is_one_more else codes
 

@@ -1,123 +1,92 @@
-"""Categories and words, and their numbers: the rarest are forgotten where there are too many."""
+"""Categories and words, and their numbers; where there are too many, some are forgotten."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+import sys
+from collections import OrderedDict
+from collections.abc import Collection, Hashable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.kinds import size_of
-from river_amf.state.layout import MISSING_CODE
 
 
 class Categories:
     """The categories of a feature and their codes, with a bound on their number or without.
 
+    One that exceeds the bound takes the code of the one that was learned longest ago.
+
     >>> categories = Categories(bound=2)
     >>> for color in ("red", "tan", "red", "sky"):
-    ...     categories.add(color)
-    >>> categories.codes, categories.n_free
-    ({'red': 0, 'tan': 1, 'sky': 2}, 0)
-    >>> fewer = categories.without_rarest(np.array([1, 2, 0]))
-    >>> fewer.codes, fewer.next_code
-    ({'tan': 1, 'sky': 2}, 3)
+    ...     categories.put(color, code := categories.code_to_learn(color))
+    ...     categories.use(code)
+    >>> categories.codes
+    {'red': 0, 'sky': 1}
     """
 
-    # The kernels count the uses of a category in the slot "code modulo period". There is one slot
-    # more than the bound, so the code of a category that exceeds it is known before it arrives;
-    # then the rarest are forgotten. No code is ever given twice, as each time opens a new epoch of
-    # codes: those of an epoch are the slots that were free when it began, plus epoch * period. The
-    # epoch with the code of missing values is left out.
-
-    def __init__(
-        self,
-        bound: int | None = None,
-        codes: dict[Hashable, int] | None = None,
-        epoch: int = 0,
-    ) -> None:
+    def __init__(self, bound: int | None = None, codes: dict[Hashable, int] | None = None) -> None:
+        # With a bound, the codes are given in the order of last use.
         self.bound = bound
-        self.codes: dict[Hashable, int] = {} if codes is None else codes  # in order of arrival
-        self.epoch = epoch
-        self._prepare()
+        self.codes: dict[Hashable, int] = {} if codes is None else codes
+        # With a bound, the category of each code, from the one that was used longest ago on.
+        self.used: OrderedDict[float, Hashable] = OrderedDict()
+        if bound is not None:
+            self.used.update((code, category) for category, code in self.codes.items())
 
-    def _prepare(self) -> None:
-        """List the codes for new categories, which follows from the others."""
-        self._ahead: Sequence[int] | NDArray[np.int64] = range(self.period or 2**53)
-        self._n_before = 0  # the number of categories before the first of these codes
-        if self.epoch:
-            taken = np.fromiter(self.codes.values(), np.int64, len(self.codes)) % self.period
-            free = np.setdiff1d(np.arange(self.period), taken, assume_unique=True)
-            self._ahead = free + self.period * self.epoch
-            self._n_before = len(self.codes)
+    def __getstate__(self) -> tuple[int | None, dict[Hashable, int]]:
+        return self.bound, self.by_use()
 
-    def __getstate__(self) -> tuple[int | None, dict[Hashable, int], int]:
-        return self.bound, self.codes, self.epoch
-
-    def __setstate__(self, state: tuple[int | None, dict[Hashable, int], int]) -> None:
-        self.bound, self.codes, self.epoch = state
-        self._prepare()
+    def __setstate__(self, state: tuple[int | None, dict[Hashable, int]]) -> None:
+        Categories.__init__(self, *state)
 
     def __len__(self) -> int:
         return len(self.codes)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the categories, of the dict that holds them, and of the codes to come."""
-        return size_of(self.codes) + (self._ahead.nbytes if self.epoch else 0)  # type: ignore[union-attr]
+        """Bytes of the categories and of the dicts that hold them."""
+        return size_of(self.codes) + sys.getsizeof(self.used)
 
     def copy(self) -> Categories:
         """Return categories that later changes of these do not affect."""
-        return type(self)(self.bound, self.codes.copy(), self.epoch)
+        return type(self)(self.bound, self.by_use())
 
-    @property
-    def period(self) -> int:
-        """The number of slots, 0 without a bound."""
-        return 0 if self.bound is None else self.bound + 1
-
-    @property
-    def n_codes(self) -> int:
-        """All codes so far are below this number."""
-        return self.period * (self.epoch + 1) if self.epoch else len(self.codes)
+    def by_use(self) -> dict[Hashable, int]:
+        """Return a new dict of the codes, with a bound in the order of last use."""
+        if self.bound is None:
+            return self.codes.copy()
+        return {category: int(code) for code, category in self.used.items()}
 
     @property
     def n_free(self) -> int:
-        """How many more categories there are codes for, before the rarest are forgotten."""
-        return len(self._ahead) - (len(self.codes) - self._n_before)
+        """How many more categories there may be."""
+        return 2**53 if self.bound is None else self.bound - len(self.codes)
 
     @property
     def next_code(self) -> int:
-        """The code of the next new category; it is larger than all codes so far."""
-        return int(self._ahead[len(self.codes) - self._n_before])
+        """The code of a category that is not known, larger than all others."""
+        return len(self.codes)
 
-    def codes_ahead(self, n_codes: int) -> NDArray[np.int64]:
-        """Return the codes of the next new categories, and zeros where there are none."""
-        first = len(self.codes) - self._n_before
-        there = self._ahead[first : first + n_codes]
-        if isinstance(there, range):
-            there = np.arange(there.start, there.stop)
-        return np.pad(there, (0, n_codes - len(there)))
+    def code_to_learn(self, category: Hashable) -> int:
+        """Return the code that a category has when it is learned next."""
+        code = self.codes.get(category)
+        if code is not None:
+            return code
+        return self.next_code if self.n_free else int(next(iter(self.used)))
 
-    def add(self, category: Hashable) -> None:
-        """Add a category, unless it is known."""
-        if category not in self.codes:
-            self.codes[category] = self.next_code
+    def put(self, category: Hashable, code: int) -> None:
+        """Give a category a code, which another one loses; may be interrupted and called again."""
+        if self.bound is not None:
+            if (other := self.used.get(code, category)) is not category:
+                self.codes.pop(other, None)
+            self.used[code] = category
+        self.codes[category] = code
 
-    def without_rarest(self, uses: NDArray[np.int64]) -> Categories:
-        """Return the categories without the rarest, and halve the counts of those that stay."""
-        # The newest has not been counted yet, and stays. Of the others, half of the bound stay; of
-        # equally frequent ones, those that arrived last. Counts are halved so that old fame fades.
-        assert self.bound is not None
-        arrived = list(self.codes)
-        slots = np.fromiter(self.codes.values(), np.int64, len(arrived)) % self.period
-        by_use = np.lexsort((np.arange(len(arrived) - 1), uses[slots[:-1]]))
-        staying = np.append(np.sort(by_use[len(by_use) - self.bound // 2 :]), len(arrived) - 1)
-        codes = {arrived[i]: self.codes[arrived[i]] for i in staying.tolist()}
-        halves = uses[slots[staying]] // 2
-        uses[:] = 0
-        uses[slots[staying]] = halves
-        has_missing = MISSING_CODE // self.period == self.epoch + 1
-        return Categories(self.bound, codes, self.epoch + 1 + has_missing)
+    def use(self, code: float) -> None:
+        """Note that the category of a code is learned, if it is one."""
+        if code in self.used:
+            self.used.move_to_end(code)
 
 
 class Vocabulary:

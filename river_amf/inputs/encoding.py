@@ -6,11 +6,9 @@ rejected leaves no trace.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import operator
 import struct
-import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
@@ -25,16 +23,14 @@ from river_amf.inputs.kinds import (
     as_number,
     is_missing,
     is_number,
-    is_real,
-    is_zero,
     plain,
     shown,
     size_of,
 )
 from river_amf.inputs.mismatch import (
+    MISSING_TEXTS,
     Mismatch,
     Mismatches,
-    category_before_numbers,
     category_for_numbers,
     number_for_categories,
 )
@@ -47,12 +43,11 @@ class NewFeatures(NamedTuple):
     numeric: list[Hashable]
     categorical: list[Hashable]
     categories: list[tuple[Hashable, Hashable]]  # (feature, category), also for known features
-    undecided: list[tuple[Hashable, Hashable]]  # (feature, its first category), see `mismatch`
 
     @classmethod
     def none(cls) -> NewFeatures:
         """Return a list of each, for what there may be."""
-        return cls([], [], [], [])
+        return cls([], [], [])
 
 
 class Reading(NamedTuple):
@@ -97,20 +92,6 @@ def key_of(row: Any) -> bytes:
         n -= 1
     key: bytes = (row[:n] if n < len(row) else row).tobytes()
     return key
-
-
-def raw_key(x: Any, *, skips_zeros: bool = False) -> bytes:
-    """Return what identifies a valid sample while no features are known.
-
-    >>> raw_key({"a": 1, "b": "red", "c": None}) == raw_key({"b": "red", "a": True})
-    True
-    """
-    found = []
-    for name, value in as_dict(x).items():
-        if not (is_missing(value) or (skips_zeros and is_zero(value))):
-            value = float(value) + 0.0 if is_real(value) else plain(value)
-            found.append((column_order(plain(name)), column_order(value)))
-    return b"raw" + hashlib.blake2b(repr(sorted(found)).encode(), digest_size=16).digest()
 
 
 def keys_of(rows: NDArray[np.float64]) -> list[bytes]:
@@ -226,19 +207,17 @@ class Features:
     [0.0, 3.5]
     """
 
-    # The first value of a feature that is not missing decides whether it is numeric or categorical;
-    # see `mismatch` for features whose values of the wrong kind count as missing. Columns are
-    # numbered in order of first appearance, and so are the categories of a feature, as long as none
-    # is forgotten. In an encoded row, missing values are NaN. New features, and categories that are
-    # forgotten, make a new object, which the engine puts in the place of the old one in one step;
-    # it shares the codes of the other features.
+    # The first value of a feature that is not missing decides whether it is numeric or categorical
+    # (if values of the wrong kind count as missing, `MISSING_TEXTS` do not). Columns are
+    # numbered in order of first appearance, and so are the categories of a feature, up to their
+    # bound. In an encoded row, missing values are NaN. New features make a new object, which the
+    # engine puts in the place of the old one in one step, and which shares the codes of the others.
 
     vocabulary: Vocabulary | None = None  # of words (see `sparse_features`)
 
     def __init__(self, *, is_lenient: bool = False) -> None:
         self._columns: dict[Hashable, int] = {}
         self._categories: dict[Hashable, Categories] = {}  # for categorical features only
-        self._undecided: dict[Hashable, Hashable] = {}  # features without a column: first category
         # None if a value of the wrong kind is an error. It is no part of the state: copies warn
         # anew.
         self.mismatches = Mismatches() if is_lenient else None
@@ -249,13 +228,11 @@ class Features:
         cls,
         columns: dict[Hashable, int],
         categories: dict[Hashable, Categories],
-        undecided: dict[Hashable, Hashable] | None = None,
         mismatches: Mismatches | None = None,
     ) -> Features:
         """Return features with these columns and, by feature, these categories."""
         features = cls.__new__(cls)
         features._columns, features._categories = columns, categories
-        features._undecided = {} if undecided is None else undecided
         features.mismatches = mismatches
         features._prepare()
         return features
@@ -272,13 +249,17 @@ class Features:
         self.sample = EncodedSample(len(self))
         codes = [(self._columns[name], known.codes) for name, known in self._categories.items()]
         self.encode_known = _encoder(self._columns, codes, self.sample)
+        self.bounded = [
+            (self._columns[name], known)
+            for name, known in self._categories.items()
+            if known.bound is not None
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
         categories = {name: known.copy() for name, known in self._categories.items()}
         return {
             "_columns": self._columns.copy(),
             "_categories": categories,
-            "_undecided": self._undecided.copy(),
             "is_lenient": self.mismatches is not None,
         }
 
@@ -303,13 +284,14 @@ class Features:
     def nbytes(self) -> int:
         """Bytes of the names and categories, their dicts, and an encoded sample."""
         categories = sum(known.nbytes for known in self._categories.values())
-        undecided = size_of(self._undecided) + sum(map(sys.getsizeof, self._undecided.values()))
-        return size_of(self._columns) + categories + undecided + self.sample.nbytes
+        return size_of(self._columns) + categories + self.sample.nbytes
 
-    def dictionaries(self) -> list[dict[Hashable, int]]:
+    def dictionaries(self) -> list[dict[Any, Any]]:
         """Return what new categories and words are added to in place."""
-        codes = [known.codes for known in self._categories.values()]
-        return codes if self.vocabulary is None else [*codes, self.vocabulary.slots]
+        dictionaries: list[dict[Any, Any]] = []
+        for known in self._categories.values():
+            dictionaries += [known.codes] if known.bound is None else [known.codes, known.used]
+        return dictionaries if self.vocabulary is None else [*dictionaries, self.vocabulary.slots]
 
     @property
     def names(self) -> list[Hashable]:
@@ -325,7 +307,7 @@ class Features:
         known = [name for name in names if self.is_known(name)]
         columns = {name: column for column, name in enumerate(known)}
         categories = {name: self._categories[name] for name in known if name in self._categories}
-        return Features.of(columns, categories, self._undecided, self.mismatches)
+        return Features.of(columns, categories, self.mismatches)
 
     def column(self, name: Hashable) -> int | None:
         """Return the column of a feature, or None if it is unknown."""
@@ -342,19 +324,18 @@ class Features:
 
     @property
     def next_codes(self) -> list[int | None]:
-        """The code of the next new category of each column, None for a numeric one."""
+        """The code of an unknown category of each column, None for a numeric one."""
         known = (self._categories.get(name) for name in self)
         return [None if categories is None else categories.next_code for categories in known]
 
     @property
     def n_codes(self) -> int:
         """All codes of categories so far are below this number."""
-        return max((known.n_codes for known in self._categories.values()), default=0)
+        return max(map(len, self._categories.values()), default=0)
 
     def encode(self, x: Any) -> EncodedSample:
         """Encode any sample, ignoring unknown features, or raise as `check` does."""
-        # The result is overwritten by the next call. A new category gets the code that it would
-        # have if it were learned next.
+        # The result is overwritten by the next call. A new category gets a code that no other has.
         known = self.encode_known(x)
         return self.encode_unusual(x) if known is None else known
 
@@ -391,7 +372,7 @@ class Features:
             number = as_number(name, value)
             if known is None or number != number:
                 return number
-            # a warning gives no example, as categories may be forgotten in the middle of a block
+            # a warning gives no example, as categories may go in the middle of a block
             is_error = self.mismatches is None
             example = f"such as {shown(next(iter(known.codes)))}, " * is_error
             wrong = number_for_categories(name, value, example)
@@ -432,15 +413,6 @@ class Features:
         if self.mismatches is not None:
             self.mismatches.warn(mismatches)
 
-    @property
-    def all_undecided(self) -> dict[Hashable, Hashable]:
-        """The features whose kind is open, with the first category of each."""
-        return self._undecided
-
-    def undecided(self, name: Hashable) -> list[Hashable]:
-        """Return the first category of a feature whose kind is open, if there has been one."""
-        return [self._undecided[name]] if name in self._undecided else []
-
     def _items(self, x: Any) -> Iterable[tuple[Hashable, Any]]:
         """Return the features of a sample that may be present, with their values."""
         return as_dict(x).items()
@@ -468,24 +440,11 @@ class Features:
                 if number == number:
                     row[name] = number
                     new.numeric.append(plain(name))
-                    mismatches += [
-                        category_before_numbers(name, first) for first in self.undecided(name)
-                    ]
-            else:
-                self._read_category(plain(name), plain(value), row, new)
+            elif self.mismatches is None or plain(value) not in MISSING_TEXTS:
+                row[name] = 0.0
+                new.categorical.append(plain(name))
+                new.categories.append((plain(name), plain(value)))
         return Reading(new, row, mismatches)
-
-    def _read_category(
-        self, name: Hashable, category: Hashable, row: dict[Hashable, float], new: NewFeatures
-    ) -> None:
-        """Read the category of a feature that has no column."""
-        first = self.undecided(name)
-        if self.mismatches is None or (first and category not in {first[0]}):
-            row[name] = 0.0
-            new.categorical.append(name)
-            new.categories.append((name, category))
-        elif not first:
-            new.undecided.append((name, category))
 
     def place(self, row: dict[Hashable, float]) -> EncodedSample:
         """Return a sample that has been read, once what is new in it has been added."""
@@ -498,7 +457,7 @@ class Features:
         """Return features with the new ones that `check` has found, and the categories of these."""
         # New columns are sorted, so that the order of the keys in a sample does not matter.
         kinds = dict.fromkeys(new.numeric, False) | dict.fromkeys(new.categorical, True)
-        if not kinds and not new.undecided:
+        if not kinds:
             return self
         names = sorted(kinds, key=column_order)
         columns = self._columns | {name: len(self) + k for k, name in enumerate(names)}
@@ -507,40 +466,32 @@ class Features:
         }
         for name, category in new.categories:
             if name in kinds:
-                known[name].add(category)
-        undecided = self._undecided | dict(new.undecided)
-        undecided = {name: first for name, first in undecided.items() if name not in kinds}
-        return self._with(_columns=columns, _categories=known, _undecided=undecided)
+                known[name].put(category, 0)
+        return self._with(_columns=columns, _categories=known)
 
     def add_category(self, name: Hashable, category: Hashable) -> None:
         """Give a category of a known feature the next code, unless it has one."""
-        self._categories[name].add(category)
+        known = self._categories[name]
+        known.put(category, known.code_to_learn(category))
+
+    def put(self, name: Hashable, category: Hashable, code: float) -> None:
+        """Give a category of a known feature a code, which another one may lose."""
+        self._categories[name].put(category, int(code))
+
+    def use(self, sample: EncodedSample) -> None:
+        """Note that a sample has been learned: its categories are those that were used last."""
+        row = sample.values[0].tolist() if self.bounded else []
+        for column, known in self.bounded:
+            known.use(row[column])
+
+    def use_all(self, rows: NDArray[np.float64]) -> None:
+        """Note that encoded rows have been learned, in their order."""
+        for column, known in self.bounded:
+            latest = dict.fromkeys(rows[::-1, column].tolist())
+            for code in reversed(latest):
+                known.use(code)
 
     @property
     def is_categorical(self) -> list[bool]:
         """Whether each column is categorical."""
         return [name in self._categories for name in self._columns]
-
-    def without_rarest(
-        self, new: list[tuple[Hashable, Hashable]], uses: NDArray[np.int64]
-    ) -> tuple[Self, NDArray[np.int64]]:
-        """Return features, with at most one new category each, that hold no more than they may.
-
-        `uses` counts the categories, with a row for each categorical feature. It is returned as it
-        has to be then. Unless something is forgotten, both are returned as they are.
-        """
-        categories = dict(self._categories)
-        full = [
-            (name, category)
-            for name, category in new
-            if categories[name].n_free <= (category not in categories[name].codes)
-        ]  # the last code is taken
-        if not full:
-            return self, uses
-        uses = uses.copy()
-        for name, category in full:
-            known = categories[name].copy()
-            known.add(category)
-            row = list(categories).index(name)
-            categories[name] = known.without_rarest(uses[row])
-        return self._with(_categories=categories), uses

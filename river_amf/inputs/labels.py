@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.frames import Column
-from river_amf.inputs.invalid import InvalidType, InvalidValue
+from river_amf.inputs.invalid import INVALID, InvalidType, InvalidValue
 from river_amf.inputs.kinds import is_hashable, is_missing, plain, shown, size_of
-from river_amf.inputs.row_problems import NEVER, Problems, first_rows, taken
 from river_amf.inputs.unrolled import dict_reader
 
 
@@ -125,65 +124,18 @@ class Labels:
         """Return the prediction before the first sample."""
         return {}
 
-    def find_all(self, column: Column, problems: Problems) -> list[int | None]:
-        """Return the index of each of a column's labels: -1 if new, None if unhashable."""
+    def is_odd(self, column: Column, n_rows: int) -> NDArray[np.bool_]:
+        """Return which rows of a column hold no label seen so far."""
 
-        def find(label: Hashable) -> int:
-            index = self.find(label)
-            return -1 if index is None else index
+        def is_known(label: Hashable) -> bool:
+            try:
+                return self.find(label) is not None
+            except INVALID:
+                return False
 
-        first = first_rows(column.codes, len(column.values), np.arange(len(column.codes)))
-        return [
-            problems.try_at(row, find, value)
-            for value, row in zip(column.values, first.tolist(), strict=True)
-        ]
+        return ~np.append([*map(is_known, column.values)], False)[column.codes].astype(bool)
 
-    def encode(
-        self,
-        column: Column,
-        found: list[int | None],
-        is_learnt: NDArray[np.bool_],
-        n_classes: int | None,
-        problems: Problems,
-    ) -> tuple[NDArray[np.float64], dict[int, list[Hashable]]]:
-        """Return the index of each row's label, and the new labels by row of first use."""
-        n_rows = len(column.codes)
-        missing = np.flatnonzero(column.codes < 0)
-        for row in missing[:1].tolist():
-            label = None if column.rows is None else column.rows[row]
-            problems.try_at(row, self.check_new, label, n_classes)
-        is_new = np.array([index == -1 for index in found], dtype=bool)
-        learnt = first_rows(column.codes, len(column.values), np.flatnonzero(is_learnt))
-        order = [
-            int(u) for u in np.argsort(learnt, kind="stable") if is_new[u] and learnt[u] < NEVER
-        ]
-        if n_classes is not None:
-            n_free = max(n_classes - len(self), 0)
-            admitted = order[:n_free]
-            last = learnt[admitted[-1]] if admitted else -1
-            full_after = last if len(admitted) == n_free else NEVER
-            rows = np.arange(n_rows)
-            comes_new = taken(np.where(is_new, learnt, -1), column.codes, -1) >= rows
-            for row in np.flatnonzero(comes_new & (rows > full_after))[:1].tolist():
-                full = Labels()
-                for label in [*self, *(column.at(learnt[u]) for u in admitted)]:
-                    full.add(label)
-                problems.try_at(row, full.check_new, column.at(row), n_classes)
-        if column.rows is not None:  # of types that may not be comparable
-            known = self.copy()
-            for u in order:
-                problems.try_at(int(learnt[u]), _add_label, known, column.at(learnt[u]))
-        indices = np.array([-1 if index is None else index for index in found], dtype=np.int64)
-        indices[order] = len(self) + np.arange(len(order))
-        by_row = {int(learnt[u]): [column.at(learnt[u])] for u in order}
-        return taken(indices, column.codes, -1).astype(np.float64), by_row
-
-
-def _add_label(labels: Labels, label: Hashable) -> None:
-    """Add a label that should be new, or raise TypeError."""
-    if labels.find(label) is not None:
-        raise InvalidType(
-            f"label {shown(label)} of type {type(label).__name__} is not always equal to the same "
-            "labels"
-        )
-    labels.add(label)
+    def encode(self, column: Column, rows: range) -> NDArray[np.float64]:
+        """Return the index of the label of each of some rows that are not odd."""
+        table = np.array([self.index.get(plain(label), -1) for label in column.values], np.float64)
+        return table[column.codes[rows.start : rows.stop]]

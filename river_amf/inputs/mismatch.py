@@ -1,14 +1,7 @@
 """Values of the wrong kind that count as missing: which they are, and a warning for each feature.
 
 With `on_mismatch="missing"` a number for a categorical feature, or a category for a numeric one, is
-missing. So the first value of a feature must not settle its kind if it is the dirty one:
-
-- a category that is the first one, or the same as the first one, leaves the kind open and is
-  missing; the second different one makes the feature categorical;
-- a number that comes before that makes it numeric.
-
-Hence one text, however often it comes, never spoils a feature of numbers; two different ones before
-the first number do (DESIGN.md: kinds).
+missing. The first value settles the kind, unless it is a text that means missing.
 """
 
 from __future__ import annotations
@@ -30,6 +23,8 @@ _INSIDE = tuple(
     str(folder) + os.sep for folder in (Path(__file__).parents[1], Path(river.__file__).parent)
 )
 
+
+MISSING_TEXTS = frozenset({"", "NA", "N/A", "nan", "null", "?", "-"})
 
 _MANY = 20  # categories of a feature that may be one of numbers
 
@@ -72,12 +67,6 @@ def number_for_categories(feature: Hashable, value: object, example: str = "") -
     """Return what is wrong with a number for a categorical feature."""
     got = f"{example}got the number {shown(value)}"
     return Mismatch(feature, f"feature {shown(feature)} has held categories so far, {got}")
-
-
-def category_before_numbers(feature: Hashable, value: object) -> Mismatch:
-    """Return what was wrong with the category that came before the first number."""
-    got = f"got {shown(value)} of type {type(value).__name__} before"
-    return Mismatch(feature, f"feature {shown(feature)} holds numbers from now on, {got}")
 
 
 class Mismatches:

@@ -16,25 +16,12 @@ NEVER = int(np.iinfo(np.int64).max)  # the number of a row that does not exist
 _ROW = re.compile(r"row (\d+): ")
 
 
-class Problems:
-    """The errors in a block; the one in the first row is raised."""
-
-    def __init__(self) -> None:
-        self.first: tuple[int, InvalidType | InvalidValue] | None = None
-
-    def try_at(self, row: int, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function; if it raises an error of our own, keep it with its row."""
-        try:
-            return call(*arguments)
-        except INVALID as error:
-            if self.first is None or row < self.first[0]:
-                self.first = row, error
-
-    def raise_first(self) -> None:
-        """Raise the error of the first row, if there is one."""
-        if self.first is not None:
-            row, error = self.first
-            raise type(error)(f"row {row}: {error}") from None
+def in_row(row: int, call: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function; its errors about a value get the number of the row."""
+    try:
+        return call(*arguments)
+    except INVALID as error:
+        raise type(error)(f"row {row}: {error}") from None
 
 
 def renumbered(
@@ -55,19 +42,3 @@ def renumbered(
     for note in getattr(error, "__notes__", ()):
         other.add_note(note)
     return other
-
-
-def first_rows(codes: Rows, n_values: int, rows: Rows) -> Rows:
-    """Return the first of `rows` that holds each value, or NEVER."""
-    first = np.full(n_values, NEVER)
-    backwards = rows[::-1]
-    coded = codes[backwards]
-    first[coded[coded >= 0]] = backwards[coded >= 0]
-    return first
-
-
-def taken(table: NDArray[Any], codes: Rows, missing: float) -> NDArray[Any]:
-    """Return the entry of a table for each code, or `missing` for -1."""
-    if not len(table):
-        return np.full(len(codes), missing)
-    return np.where(codes >= 0, table[codes], missing)

@@ -201,13 +201,12 @@ class SparseFeatures(Features):
         reading = self._read_numbers(x) or super().read(x)
         new, row, _ = reading
         n_free = max(self.max_columns - len(self), 0)
-        if len(new.categorical) <= n_free and (n_free or not new.undecided):
+        if len(new.categorical) <= n_free:
             return reading
         ignored = set(sorted(new.categorical, key=column_order)[n_free:])
         new = new._replace(
             categorical=[name for name in new.categorical if name not in ignored],
             categories=[pair for pair in new.categories if pair[0] not in ignored],
-            undecided=new.undecided if n_free else [],
         )
         row = {name: number for name, number in row.items() if name not in ignored}
         return reading._replace(new=new, row=row)
@@ -215,7 +214,7 @@ class SparseFeatures(Features):
     def _read_numbers(self, x: Any) -> Reading | None:
         """Read a sample in the common case of plain numbers, some of them new; otherwise None."""
         kinds = set(map(type, x.values())) if type(x) is dict else {object}
-        if self._undecided or not kinds <= PLAIN_NUMBERS:
+        if not kinds <= PLAIN_NUMBERS:
             return None
         try:
             numbers = {name: float(value) for name, value in x.items()}
@@ -224,18 +223,11 @@ class SparseFeatures(Features):
         row = {name: number for name, number in numbers.items() if number != 0.0}
         if not all(map(math.isfinite, row.values())) or not self._categories.keys().isdisjoint(row):
             return None
-        return Reading(NewFeatures(self.new_words(row), [], [], []), row, [])
+        return Reading(NewFeatures(self.new_words(row), [], []), row, [])
 
     def extended(self, new: NewFeatures, max_categories: int | None = None) -> Self:
-        """Return features with the new categorical ones, and with the kinds that are settled."""
-        if not new.categorical and not new.undecided and not self._undecided:
-            return self
-        features = super().extended(new._replace(numeric=[]), max_categories)
-        settled = features.all_undecided.keys() & set(new.numeric)
-        if not settled:
-            return features
-        still = {name: at for name, at in features.all_undecided.items() if name not in settled}
-        return features._with(_undecided=still)
+        """Return features with the new categorical ones."""
+        return super().extended(new._replace(numeric=[]), max_categories)
 
     def key(self, sample: EncodedSample) -> bytes:
         """Return what identifies an encoded sample: its words and categories."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import InvalidType, InvalidValue
 from river_amf.inputs.kinds import PLAIN_NUMBERS, is_missing, is_real, shown
-from river_amf.inputs.row_problems import Problems
 from river_amf.state.layout import ANSWER, LOCATION, LOWER
 
 LARGEST_TARGET = 1e100  # distance from the first target; the squares of more would be useless
@@ -101,44 +100,20 @@ class Targets:
             self.origin = as_target(y)
         return as_target(y) - self.origin
 
-    def find_all(self, column: Column, problems: Problems) -> list[int | None]:
-        """Return nothing, as targets are checked after the features."""
-        return []
-
-    def encode(
-        self,
-        column: Column,
-        found: list[int | None],
-        is_learnt: NDArray[np.bool_],
-        n_classes: int | None,
-        problems: Problems,
-    ) -> tuple[NDArray[np.float64], dict[int, list[Hashable]]]:
-        """Return the targets of a block minus the origin, and the first of all by its row."""
-        numbers = column.numbers
-        if numbers is None:
-            numbers = np.array(
-                [problems.try_at(row, as_target, column.at(row)) for row in range(len(is_learnt))],
-                dtype=np.float64,
-            )
-        for row in np.flatnonzero(~np.isfinite(numbers))[:1].tolist():
-            problems.try_at(row, as_target, column.at(row))
-        first: dict[int, list[Hashable]] = {}
-        twin = self.copy()
-        learnt = np.flatnonzero(is_learnt)
-        if self.origin is None and len(learnt):
-            row = int(learnt[0])
-            first = {row: [float(numbers[row])]}
-            twin.origin = float(numbers[row])
-        if twin.origin is None:
-            return np.zeros(len(numbers)), first
+    def is_odd(self, column: Column, n_rows: int) -> NDArray[np.bool_]:
+        """Return which rows of a column hold no plain target; all if there is no origin."""
+        if self.origin is None or column.numbers is None:
+            odd = (self.get(column.at(row)) is None for row in range(n_rows))
+            return np.fromiter(odd, bool, n_rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            targets = numbers - twin.origin
-            is_far = ~(np.abs(targets) <= LARGEST_TARGET)
-        # As in single calls, a row before the first one learned has no origin yet.
-        is_far[: next(iter(first), 0)] = False
-        for row in np.flatnonzero(is_far & np.isfinite(numbers))[:1].tolist():
-            problems.try_at(row, twin._less_origin, column.at(row), float(numbers[row]))
-        return np.where(is_learnt, targets, 0.0) + 0.0, first
+            return ~(np.abs(column.numbers - self.origin) <= LARGEST_TARGET)
+
+    def encode(self, column: Column, rows: range) -> NDArray[np.float64]:
+        """Return the target less the origin of each of some rows that are not odd."""
+        assert self.origin is not None
+        if column.numbers is None:
+            return np.array([self.get(value) for value in column.values[rows.start : rows.stop]])
+        return column.numbers[rows.start : rows.stop] - self.origin + 0.0
 
     def answer(self, buffer: Any) -> float:
         """Return the prediction in an answer of the forest."""

@@ -9,7 +9,6 @@ interrupted can be finished.
 
 from __future__ import annotations
 
-from river_amf.kernels.classification.label_memory import recall_labels
 from river_amf.kernels.classification.linear_models import run_linear_model, timescale_of
 from river_amf.kernels.classification.opinion_pool import (
     copy_vote,
@@ -82,9 +81,6 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> None:
         for tree_target in range(n_tree_targets if learns else 0):
             for j in range(n_features):
                 samples.intensities[tree_target, i - start, j] = forest.intensity[tree_target, j]
-        if settings["has_memory"]:
-            label = int(target) if is_learned else NONE
-            recall_labels(forest, samples.votes, i - start, True, label, weight)
         context = samples.contexts[i - start]
         context[SAMPLE_NUMBER] = forest.counters[0]["n_learned"]
         if context[DELAY] > 0.0:

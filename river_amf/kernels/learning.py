@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.classification.label_memory import recall_labels
 from river_amf.kernels.classification.linear_models import run_linear_model, timescale_of
 from river_amf.kernels.classification.opinion_pool import (
     copy_votes,
@@ -93,8 +92,6 @@ from river_amf.state.layout import (
     LOCATION_THEN,
     N_KNOWN,
     N_LEARNED,
-    N_MADE_BY,
-    N_TRENDS,
     REGRESSION,
     RESTARTED,
     SAMPLE_NUMBER,
@@ -141,8 +138,6 @@ def run_experts(
         z, vote = standardised[timescale_of(v)], votes[len(forest.trees) + v, 0]
         own_label = label if stage == LEARN else NONE
         run_linear_model(forest, v, x, z, inputs[v], vote, stage != LEARN, own_label, weight)
-    if settings["has_memory"] and stage != LEARN:
-        recall_labels(forest, votes, 0, stage != PREDICTED, label, weight)
     if settings["n_words"] > 0:
         words = words_of(sample, n_features, True)
         if settings["has_sparse_expert"]:
@@ -241,36 +236,6 @@ def learn_tree(
     return NOTHING
 
 
-@hot
-def note_late(forest: Forest, votes: Array, made_by: Array) -> None:
-    """Put the votes of an earlier prediction into `late_votes`, and what made it into `context`."""
-    context, n_trees = forest.context, len(forest.trees)
-    context[DELAY] = context[SAMPLE_NUMBER] - made_by[N_LEARNED]
-    for k in range(N_KNOWN, N_MADE_BY):
-        context[k] = made_by[k]
-    if forest.settings[0]["n_trends"] > 0:
-        context[TREND_THEN] = votes[n_trees + N_TRENDS, 0, LOCATION]
-    for t in range(n_trees):
-        context[RESTARTED + t] = 0.0
-    copy_votes(votes, forest.late_votes)
-
-
-@hot
-def find_prediction(forest: Forest, x: Array, output: int) -> tuple[bool, bool]:
-    """Use votes on x in `output`; return whether they are up to date, and whether they are kept."""
-    # Those that are not up to date go to `late_votes`, and what made them to `context`.
-    _, votes, made_by, seen = output_of(output, forest)
-    if made_by[VERSION] < 0.0 or not is_same(x, seen):
-        return False, False
-    is_kept, is_now = made_by[N_LEARNED] >= 0.0, made_by[VERSION] == forest.handle["version"]
-    has_votes = is_now and forest.settings[0]["learns_vote"] > 0
-    if has_votes:
-        copy_votes(votes, forest.votes)
-    elif is_kept and not is_now:
-        note_late(forest, votes, made_by)
-    return has_votes, is_kept
-
-
 @quick_kernel
 def learn_sample(
     arena: int, sample: int, target: float, weight: float, output: int, is_late: int
@@ -280,8 +245,9 @@ def learn_sample(
     # `sample` that of (3, n_features) values: the encoded sample, a buffer for it without outliers,
     # and a buffer for one tree's coding of it; and of its words, if there are any (`SparseSample`).
     # `output` is that of predict_sample, which may have predicted this very sample. With `is_late`,
-    # an older prediction of it is in `late_votes` and `context`. If capacity or memory runs out,
-    # the same call continues where this one stopped, once there is more (handle["next_tree"]).
+    # an older prediction of it is in `late_votes` and `context`; if it is still in `output`, the
+    # answer is OCCUPIED. If capacity or memory runs out, the same call continues where this one
+    # stopped, once there is more (handle["next_tree"]).
     forest = forest_of(arena)
     handle, context, trees = forest.handle, forest.context, forest.trees
     settings, counters = forest.settings[0], forest.counters[0]
@@ -297,16 +263,22 @@ def learn_sample(
             return INFINITE
         if not (total_weight(forest) + weight <= settings["largest_total"]):
             return TOO_HEAVY
+        _, own_votes, made_by, seen = output_of(output, forest)
+        is_own = made_by[VERSION] >= 0.0 and is_same(values[0], seen)
+        is_now = made_by[VERSION] == handle["version"]
+        if is_own and not is_now and made_by[N_LEARNED] >= 0.0:
+            return OCCUPIED
         n_ready = count_ready(forest, 1, keeps_rows)
         if n_ready < 0:
             return n_ready
-        is_own = False
         context[SAMPLE_NUMBER] = counters["n_learned"]
         if not is_late:
             context[DELAY] = 0.0
             for t in range(len(trees)):
                 context[RESTARTED + t] = 0.0
-            has_votes, is_own = find_prediction(forest, values[0], output)
+            has_votes = is_own and is_now and settings["learns_vote"] > 0
+            if has_votes:
+                copy_votes(own_votes, forest.votes)
         clip_outliers(forest, values[0], n_features, values[1])
         forest.tree_targets[0] = target
         if has_experts(settings):
@@ -316,7 +288,7 @@ def learn_sample(
         if keeps_rows:
             store_row(forest, values[1], int(target), weight)
         if is_own:  # the label is here
-            output_of(output, forest)[2][N_LEARNED] = -1.0
+            made_by[N_LEARNED] = -1.0
         if context[DELAY] > 0.0:
             fill_unknown(forest, forest.late_votes, 0, int(context[N_KNOWN]))
         handle["version"] += 1

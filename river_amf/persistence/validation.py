@@ -90,9 +90,10 @@ def _check_bounds(arrays: dict[str, Array]) -> None:
                 raise FileError(f"is damaged: {what} must be from {low:.3g} to {high:.3g}")
 
 
-def check_pending(arrays: dict[str, Array], arena: Arena) -> None:
+def check_pending(arrays: dict[str, Array], arena: Arena | None) -> None:
     """Raise FileError for predictions that cannot be those of a forest."""
-    require(arrays.keys() == layout.PENDING_FIELDS.keys(), "predictions")
+    require(arena is not None and arrays.keys() == layout.PENDING_FIELDS.keys(), "predictions")
+    assert arena is not None
     keys, lengths, votes, made_by = (arrays[name] for name in layout.PENDING_FIELDS)
     n_labels, n_learned = arena.settings["n_labels"][0], arena.counters["n_learned"][0]
     n_votes = n_labels if arena.task == layout.CLASSIFICATION else layout.OF_VOTER
@@ -100,13 +101,11 @@ def check_pending(arrays: dict[str, Array], arena: Arena) -> None:
     require(_lies(lengths, 0, len(keys)) and lengths.sum() == len(keys), "keys of predictions")
     require(0 < len(lengths) <= arena.settings["max_pending"][0], "number of predictions")
     learned, known = made_by[:, layout.N_LEARNED], made_by[:, layout.N_KNOWN]
-    require(_lies(learned, 0, n_learned) and (learned % 1 == 0).all(), "times of predictions")
-    n_voters = arena.capacities["voter"] * learned.any()  # nobody has voted before the first sample
-    is_right = votes.shape[1] == n_voters and votes.shape[2] <= n_votes
+    require(_lies(learned, 1, n_learned) and (learned % 1 == 0).all(), "times of predictions")
+    is_right = votes.shape[1] == arena.capacities["voter"] and votes.shape[2] <= n_votes
     require(is_right, "shape of predictions")
-    some = np.minimum(learned, float(arena.task == layout.CLASSIFICATION))
-    is_right = (known >= some).all() and (known <= some * n_votes).all() and (known % 1 == 0).all()
-    require(is_right, "predicted labels")
+    least, most = (1, votes.shape[2]) if arena.task == layout.CLASSIFICATION else (0, 0)
+    require(_lies(known, least, most) and (known % 1 == 0).all(), "predicted labels")
 
 
 def check(arrays: dict[str, Array], next_codes: list[int | None]) -> None:

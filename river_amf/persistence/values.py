@@ -20,12 +20,11 @@ import numpy as np
 
 from river_amf.inputs.categories import Categories
 from river_amf.inputs.encoding import Features
-from river_amf.inputs.kinds import PLAIN_NUMBERS, Number, is_missing, plain, shown
+from river_amf.inputs.kinds import PLAIN_NUMBERS, is_missing, plain, shown
 from river_amf.inputs.labels import Labels
 from river_amf.inputs.mismatch import Mismatches
 from river_amf.inputs.targets import Targets
 from river_amf.persistence.validation import FileError, require
-from river_amf.state.layout import MISSING_CODE
 
 _DEEPEST = 50  # how deep tuples may be nested
 _MOST_OF_A_HASH = 100  # how many values may share a hash; -1 and -2 do
@@ -160,68 +159,49 @@ def targets_from_json(item: Any) -> Targets:
 def features_to_json(features: Features) -> list[list[Any]]:
     """Return the name of each feature with its categories, or None if it is numeric.
 
-    Once categories have been forgotten, their codes and the number of the epoch follow.
+    With a bound on their number, categories come in the order of use, and their codes follow.
     """
     result: list[list[Any]] = []
     for name in features:
         known, what = features.coding(name), f"category of feature {shown(name)}:"
-        categories = None if known is None else [to_json(each, what) for each in known.codes]
-        result.append([to_json(name, "feature name"), categories])
-        if known is not None and known.epoch:
-            result[-1] += [list(known.codes.values()), known.epoch]
+        result.append([to_json(name, "feature name"), None])
+        if known is not None:
+            codes = known.by_use()
+            result[-1][1] = [to_json(each, what) for each in codes]
+            result[-1] += [] if known.bound is None else [list(codes.values())]
     return result
 
 
-def undecided_to_json(features: Features) -> list[list[Any]]:
-    """Return the name of each feature whose kind is open, with the first category of it."""
-    firsts = features.all_undecided.items()
-    return [[to_json(n, "feature name"), to_json(c, f"category of {shown(n)}:")] for n, c in firsts]
-
-
 def features_from_json(
-    items: Any, max_categories: int | None = None, undecided: Any = None
+    items: Any, max_categories: int | None = None, *, is_lenient: bool = False
 ) -> Features:
     """Return the features in a file, or raise FileError.
 
-    With a list of what is `undecided`, values of the wrong kind count as missing.
+    If they are lenient, values of the wrong kind count as missing.
     """
-    _require_lists(items, (2, 4), "list of features and their categories")
+    _require_lists(items, (2, 3), "list of features and their categories")
     names = distinct_from_json([item[0] for item in items], "feature")
     columns = {name: column for column, name in enumerate(names)}
     categories = {}
-    for name, (_, known, *codes_and_epoch) in zip(names, items, strict=True):
-        require(known is not None or not codes_and_epoch, "codes of categories")
+    for name, (_, known, *codes) in zip(names, items, strict=True):
+        is_bounded = known is not None and max_categories is not None
+        require(len(codes) == is_bounded, "codes of categories")
         if known is not None:
-            categories[name] = _categories_from_json(known, codes_and_epoch, max_categories)
-    if undecided is None:
-        return Features.of(columns, categories)
-    what = "list of features of an open kind"
-    _require_lists(undecided, (2,), what)
-    open_names = distinct_from_json([name for name, _ in undecided], "feature")
-    firsts = [from_json(first) for _, first in undecided]
-    are_categories = not any(is_missing(each) or isinstance(each, Number) for each in firsts)
-    require(columns.keys().isdisjoint(open_names) and are_categories, what)
-    open_kinds = dict(zip(open_names, firsts, strict=True))
-    return Features.of(columns, categories, open_kinds, Mismatches())
+            categories[name] = _categories_from_json(known, codes, max_categories)
+    return Features.of(columns, categories, Mismatches() if is_lenient else None)
 
 
 def _require_lists(items: Any, lengths: tuple[int, ...], what: str) -> None:
     require(type(items) is list and all(type(i) is list and len(i) in lengths for i in items), what)
 
 
-def _categories_from_json(items: Any, codes_and_epoch: list[Any], bound: int | None) -> Categories:
+def _categories_from_json(items: Any, codes: list[Any], bound: int | None) -> Categories:
     """Return the categories of a feature in a file, or raise FileError."""
     known = distinct_from_json(items, "category")
     require(known, "feature, which is categorical and has no categories,")
     require(bound is None or len(known) <= bound, "number of categories")
-    codes, epoch = codes_and_epoch or ([*range(len(known))], 0)
-    if codes_and_epoch:
-        are_integers = type(codes) is list and {*map(type, [epoch, *codes])} == {int}
-        is_bounded = are_integers and bound is not None
-        require(is_bounded and len(codes) == len(known), "codes of categories")
-        n_slots = (bound or 0) + 1
-        is_within = min(codes) >= 0 and max(codes) < (epoch + 1) * n_slots <= 2**53 and epoch > 0
-        is_within &= MISSING_CODE not in codes and MISSING_CODE // n_slots != epoch
-        n_taken = len({code % n_slots for code in codes})
-        require(is_within and n_taken == len(codes), "codes of categories")
-    return Categories(bound, dict(zip(known, codes, strict=True)), epoch)
+    in_order = [*range(len(known))]
+    for own in codes:
+        are_integers = type(own) is list and {*map(type, own)} == {int}
+        require(are_integers and sorted(own) == in_order, "codes of categories")
+    return Categories(bound, dict(zip(known, codes[0] if codes else in_order, strict=True)))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,7 +48,6 @@ from river_amf.state.layout import (
     lengths_in_use,
     lengths_of_categorical,
     lengths_of_classes,
-    lengths_of_codes,
     lengths_of_experts,
     lengths_of_features,
     lengths_of_words,
@@ -73,7 +72,6 @@ class Block:
         self.targets = targets  # the index of each label, or a number
         self.weights = weights  # samples of weight 0 are not learned
         self.is_at_once = False  # whether each is predicted right before it is learned
-        self.sample: Callable[[int], Any]  # returns a row as it was given
         self.answers = answers  # a row of predictions for each sample
         self.record = np.zeros(1, BLOCK)
         self.address: int = self.record.ctypes.data
@@ -158,9 +156,9 @@ class Arena:
         capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
         capacities = lengths_of_classes(settings, int(settings["n_classes"][0]))
         capacities |= lengths_of_features(settings, 0) | lengths_of_experts(settings, len(trees))
-        capacities |= lengths_of_categorical(settings, 0) | lengths_of_codes(settings, 0)
+        capacities |= lengths_of_categorical(settings, 0)
         capacities |= lengths_of_words(settings, int(settings["n_words"][0]))
-        capacities |= {"node": capacity, "box": capacity, "row": 0}
+        capacities |= {"node": capacity, "box": capacity, "row": 0, "place": 1}
         counters = np.zeros(1, COUNTERS)
         counters["newest_weight"] = 1.0
         given = {"settings": settings, "counters": counters, "trees": trees}
@@ -300,10 +298,9 @@ class Arena:
 
     def with_codes(self, n_codes: int) -> Arena:
         """Return an arena with capacity for categories whose codes are below `n_codes`."""
-        if self._has_capacity(lengths_of_codes(self.settings, n_codes)):
+        if n_codes < self.capacities["place"]:
             return self
-        power_of_two = 1 << (n_codes - 1).bit_length()
-        return self.resized(**lengths_of_codes(self.settings, power_of_two))
+        return self.resized(place=1 + (1 << (n_codes - 1).bit_length()))
 
     def _has_capacity(self, lengths: dict[str, int]) -> bool:
         return all(length <= self.capacities[axis] for axis, length in lengths.items())

@@ -79,13 +79,10 @@ SETTINGS = np.dtype(
         ("restart_threshold", "f8"),  # 0 for never
         ("judges_trees", "i8"),  # whether the predictions of single trees are compared with y
         ("has_categories", "i8"),
-        ("period", "i8"),  # categories are counted in slot "code modulo period"; 0 for not at all
         ("n_codes", "i8"),  # all codes of categories so far are below it
-        ("most_places", "i8"),  # of the categories of a feature in linear models and profiles
         ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
         ("max_columns", "i8"),  # most features if there are words
         ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
-        ("has_memory", "i8"),  # whether it has experts on the labels' own memory
         ("max_pending", "i8"),  # predictions that wait for their label; 0 if it makes no difference
     ],
     align=True,
@@ -189,16 +186,6 @@ LINEAR_MODEL, _OF_LINEAR_MODEL = _record(
     ("n_learned", "i8", _COUNTS),  # samples in the statistics of its random Fourier features
 )
 
-# One record per expert on the labels' own memory.
-N_MEMORIES = 4
-N_LAST_LABELS = 64  # rows by last label: "index modulo N_LAST_LABELS"
-N_LABEL_ROWS = N_MEMORIES - 1 + N_LAST_LABELS
-MEMORY, _OF_MEMORY = _record(
-    ("vote_weight", "f8", _FACTORS),
-    ("squares", "f8", _within(5e-324, 1e300)),  # of the gradients of its weight, as they fade
-    ("row", "i8", _within(0, N_LABEL_ROWS - 1)),  # of `label_counts`, which it predicts by
-)
-
 # One record per trend: a ridge regression beside the trees of a forest of real targets.
 TREND, _OF_TREND = _record(
     ("key", "u8"),  # of its random numbers
@@ -243,7 +230,6 @@ ANSWER = 9  # numbers in an answer, the last of which are scratch
 
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
 N_BINS = 16  # equal parts of the range of a number, each with a bucket; profiles are for their ends
-LEAST_PLACES = 64  # of the categories of a feature in linear models and profiles, with any bound
 
 N_COSINES = 100  # random Fourier features of a linear model
 N_WAVES = 200  # random Fourier features of a trend
@@ -300,25 +286,21 @@ _MOMENTS = ((np.s_[..., -2:-1], -_FARTHEST, _FARTHEST), (np.s_[..., -1:], 0, _LA
 # a real target the four above. `target`, `score` and `error` are empty unless targets are real.
 # `moment` is the classes with relevance, otherwise empty; `faded` is the classes plus two with
 # fading, otherwise empty; for real targets, the mean and the sum of squares take the place of
-# classes in both. `counted` is the categorical features with a bound on their categories, otherwise
-# empty; `place` is the places of their categories (`place_of`). Without linear models all of these
+# classes in both. `place` is that of each category (`place_of`). Without linear models all of these
 # are empty: `timescale`, at which features are standardised; `draw` of random Fourier features;
 # `linear_class`, the classes; `input`, an intercept and the features or cosines; `onehot`, the
-# categorical features. `memory` is the experts on the labels' own memory, and `remembered` the
-# labels if there are any. `voter` is trees, linear models, that of the words included, and
-# memories; `sparse_word` is the words if they have a linear model, otherwise empty. Trends have a
-# timescale and a draw, too, and without them these are empty: `fit`, a single one; `term` and
-# `wave`, what each trend takes; `profile` and `residual`, features; `category_profile`, categorical
-# features. `tree_target` is the targets of trees, of which a trend makes two; `stack`, the stacks
-# of a regression. Trends are voters, and so is their stack.
+# categorical features. `voter` is trees and linear models, that of the words included;
+# `sparse_word` is the words if they have a linear model, otherwise empty. Trends have a timescale
+# and a draw, too, and without them these are empty: `fit`, a single one; `term` and `wave`, what
+# each trend takes; `profile` and `residual`, features; `category_profile`, categorical features.
+# `tree_target` is the targets of trees, of which a trend makes two; `stack`, the stacks of a
+# regression. Trends are voters, and so is their stack.
 LINEAR_AXES = ("linear_model", "timescale", "draw", "linear_class", "input", "onehot")
-MEMORY_AXES = ("memory", "remembered")
 AXES_OF_TRENDS = ("trend", "fit", "term", "wave", "profile", "category_profile", "residual")
 AXES = (
     *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score", "error"),
-    *("context", "counted", "slot", "place"),
+    *("context", "place"),
     *LINEAR_AXES,
-    *MEMORY_AXES,
     *("cosine", "tree_target", "stack"),
     *AXES_OF_TRENDS,
     *("word", "sparse_word", "node", "box", "row"),
@@ -349,7 +331,6 @@ FIELDS = {
     "residual_buckets": Field(
         np.float64, ("residual", N_BUCKETS, "moment"), bounds=_WEIGHTED_MEANS
     ),
-    "uses": Field(np.int64, ("counted", "slot"), bounds=_COUNTS),
     "bias": Field(np.float64, ("class",), bounds=_FACTORS),
     "errors": Field(np.float64, ("error",), bounds=_SUMS),
     "words": Field(WORD, ("word",), bounds=_OF_WORD),
@@ -373,8 +354,6 @@ FIELDS = {
     "cosines": Field(
         np.float64, ("draw", 2, "cosine"), bounds=((np.s_[:, 0], -1, 1), (np.s_[:, 1], 0, 1))
     ),
-    "memories": Field(MEMORY, ("memory",), bounds=_OF_MEMORY),
-    "label_counts": Field(np.float64, (N_LABEL_ROWS, "remembered"), bounds=_SUMS),
     "trends": Field(TREND, ("trend",), bounds=_OF_TREND),
     "profiles": Field(np.float64, ("profile", N_BINS + 1, 2), bounds=_WEIGHTED_MEANS),
     "category_profiles": Field(
@@ -450,7 +429,6 @@ PARTS = (
     "count_words",
     "standardise",
     "run_linear_model",
-    "recall_labels",
     "run_experts",
     "follow_trends",
 )
@@ -535,13 +513,13 @@ def shapes(
     }
 
 
-def place_of(most_places: int, code: float) -> int:
+def place_of(code: float) -> int:
     """Return the place of a category in linear models and profiles, 0 for a missing value.
 
-    >>> [place_of(64, code) for code in (0.0, 63.0, 64.0, MISSING_CODE)]
-    [1, 64, 1, 0]
+    >>> [place_of(code) for code in (0.0, 63.0, MISSING_CODE)]
+    [1, 64, 0]
     """
-    return 0 if code == MISSING_CODE else 1 + int(code) % most_places
+    return 0 if code == MISSING_CODE else 1 + int(code)
 
 
 def output_places(lengths: dict[str, int]) -> list[int]:
@@ -563,7 +541,6 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
         "moment": n_kept if settings["relevance"][0] else 0,
         "faded": FADED_COUNTS + n_kept if settings["fades"][0] else 0,
         "linear_class": n_classes if settings["n_linear_models"][0] else 0,
-        "remembered": n_classes if settings["has_memory"][0] else 0,
     }
 
 
@@ -587,7 +564,6 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
 def lengths_of_categorical(settings: Array, n_categorical: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the number of categorical features."""
     return {
-        "counted": n_categorical if settings["period"][0] else 0,
         "onehot": n_categorical if settings["n_linear_models"][0] else 0,
         "category_profile": n_categorical if settings["n_trends"][0] else 0,
     }
@@ -599,14 +575,13 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
     # features at a timescale of its own; so does the last trend. The mix of the trends is a voter,
     # too.
     n_linear_models, n_trends = int(settings["n_linear_models"][0]), int(settings["n_trends"][0])
-    has_trends, n_memories = int(n_trends > 0), N_MEMORIES * int(settings["has_memory"][0])
+    has_trends = int(n_trends > 0)
     n_draws = max(n_linear_models - 1, 0) + has_trends
     return {
         "tree": n_trees,
         "context": RESTARTED + n_trees,
         "voter": n_trees
         + n_linear_models
-        + n_memories
         + n_trends
         + has_trends
         + int(settings["has_sparse_expert"][0]),
@@ -615,18 +590,9 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "draw": n_draws,
         "cosine": N_WAVES if has_trends else N_COSINES,
         "tree_target": int(settings["n_tree_targets"][0]),
-        "memory": n_memories,
         "trend": n_trends,
         "fit": has_trends,
         "stack": 2 * int(settings["task"][0] == REGRESSION) + has_trends,
-    }
-
-
-def lengths_of_codes(settings: Array, n_codes: int) -> dict[str, int]:
-    """Return the lengths of the axes that depend on the codes of categories, below `n_codes`."""
-    return {
-        "slot": min(n_codes, int(settings["period"][0])),
-        "place": 1 + min(n_codes, int(settings["most_places"][0])),
     }
 
 
@@ -655,8 +621,8 @@ def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, 
         | lengths_of_categorical(settings, n_categorical)
         | lengths_of_experts(settings, len(trees))
         | lengths_of_words(settings, int(settings["n_words"][0]))
-        | lengths_of_codes(settings, int(settings["n_codes"][0]))
         | {
+            "place": 1 + int(settings["n_codes"][0]),
             "node": int(trees["n_nodes"].max()),
             "box": int(trees["n_boxes"].max()),
             "row": int(counters["n_rows"][0]),

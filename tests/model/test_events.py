@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier
 
 
 @pytest.fixture
@@ -57,17 +57,6 @@ def test_files_are_told_with_their_size(tmp_path, told):
 
 
 # Forests
-
-
-def test_forgotten_categories(told):
-    model = AMFClassifier(n_estimators=2, max_categories=4, seed=1)
-    learn(model, rows(60, 4))
-    assert told() == []
-    model.learn_one({"a": 0.5, "user": "one more"}, 1)
-    assert told() == [
-        "river_amf.events: feature 'user': the 2 rarest categories are forgotten, 3 are kept "
-        "(max_categories)"
-    ]
 
 
 def test_restarts_in_blocks(told):

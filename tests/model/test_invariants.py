@@ -30,7 +30,7 @@ def learnt(stream, **parameters):
 @settings(max_examples=60)
 @given(streams(max_size=9, weighted=True), PARAMETERS)
 def test_a_prediction_is_the_brute_force_average_over_all_prunings(stream, parameters):
-    parameters |= {"use_aggregation": True, "vote": "mean", "label_memory": False}
+    parameters |= {"use_aggregation": True, "vote": "mean"}
     # the table shows only categories learned so far, so query samples learned so far
     for n_learnt, model in enumerate(learnt(stream, n_estimators=1, **parameters), start=1):
         table = inspection.node_table(model)

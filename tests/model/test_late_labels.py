@@ -23,11 +23,9 @@ from river_amf import (
     evaluation,
     load,
 )
-from river_amf.engine.forest_engine import Engine
-from river_amf.inputs.encoding import key_of
-from river_amf.persistence.validation import FileError
+from river_amf.persistence import validation
 from river_amf.state import arena
-from river_amf.state.layout import FIELDS, N_KNOWN, N_LEARNED
+from river_amf.state.layout import N_KNOWN, N_LEARNED
 
 CLASSIFIERS = {
     "mean": {},
@@ -35,7 +33,6 @@ CLASSIFIERS = {
     "learned vote": {"vote": "learned", "fading_factor": 0.5},
     "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 2},
     "adaptive": test_naive.ADAPTIVE,
-    "label memory": test_naive.ADAPTIVE | {"label_memory": True},
     "few": test_naive.ADAPTIVE | {"max_pending": 3},
     "none": test_naive.ADAPTIVE | {"max_pending": 0},
 }
@@ -75,11 +72,7 @@ def run(model, reference, stream, draw, check):
         else:
             model.learn_one(x, y, w)
             reference.learn_one(x, y, w)
-        predictions = model._engine.predictions
-        waiting, buffer = len(predictions.keys), model._engine.features.sample.prediction
-        if buffer is not None and buffer.made_by[N_LEARNED] >= 0.0:
-            waiting += not predictions.has([key_of(buffer.seen)], buffer.made_by[N_LEARNED])
-        assert min(waiting, model.max_pending) == len(reference.pending.list)
+        assert len(copy.deepcopy(model)._engine.late) == len(reference.pending.list)
 
 
 def same_probabilities(model, reference, x):
@@ -249,19 +242,22 @@ def test_a_late_chunk_leaves_nothing_to_the_next(make, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_what_was_predicted_first_is_part_of_copies_and_files(name):
+def test_predictions_are_part_of_copies_and_files(name):
     kind, parameters = ALL[name]
     rows = drifting(60, random.Random(8))
     rows = [(x, float(len(str(y))), 0.0 if i < 3 else w) for i, (x, y, w) in enumerate(rows)]
     frame = pd.DataFrame([x for x, _, _ in rows], dtype=object)
     single, blocks = (kind(**({"n_estimators": 3} | parameters), seed=3) for _ in range(2))
+    for x, y, w in rows[20:40]:
+        single.learn_one(x, y, w)
+        blocks.learn_one(x, y, w)
     for x, _, _ in [*rows[:20], rows[1]]:
         single.predict_one(x)
     blocks.predict_many(frame[:20])
     blocks.predict_many(frame[1:2])
     judges = name != "classifier, mean"
-    n_kept = min(21, single.max_pending) * judges
-    assert len(single._engine.predictions.keys) == len(blocks._engine.predictions.keys) == n_kept
+    n_kept = min(20, single.max_pending) * judges
+    assert {len(copy.deepcopy(each)._engine.late) for each in (single, blocks)} == {n_kept}
     file = io.BytesIO()
     single.save(file)
     file.seek(0)
@@ -274,9 +270,12 @@ def test_what_was_predicted_first_is_part_of_copies_and_files(name):
     assert len({pickle.dumps(model) for model in models}) == 1
 
 
-def test_rows_of_words_that_were_predicted_first_are_found_without_zeros():
+def test_rows_of_words_are_found_without_zeros():
     model, twin = (AdaptiveAMFClassifier(absent="zero", n_estimators=2, seed=1) for _ in range(2))
     frame = pd.DataFrame({"a": [1, 0, 2], "b": [0, 1, 0], "c": ["x", None, "y"]})
+    for each in model, twin:
+        for x in frame.to_dict("records"):
+            each.learn_one(x, bool(x["a"]))
     twin.predict_many(frame)
     for x in frame.to_dict("records"):
         model.predict_one({"zero": 0.0} | x)
@@ -284,56 +283,30 @@ def test_rows_of_words_that_were_predicted_first_are_found_without_zeros():
         n_kept = []
         for x in frame.to_dict("records"):
             each.learn_one(x, bool(x["a"]))
-            n_kept.append(len(each._engine.predictions.keys))
+            n_kept.append(len(each._engine.late))
         assert n_kept == [2, 1, 0]
     assert pickle.dumps(model) == pickle.dumps(twin)
 
 
-JUDGED = {
-    AdaptiveAMFClassifier: (["bias", "vote_weight", "recent_loss"], lambda x: x["c"]),
-    AdaptiveAMFRegressor: (["errors", "error_weight"], lambda x: 1.5 * x["b"]),
-}
-
-
-@pytest.mark.parametrize("make", JUDGED)
-def test_what_was_predicted_before_anything_was_learned_judges_nothing(make):
-    model, unasked = make(n_estimators=4, seed=1), make(n_estimators=4, seed=1)
-    names, label = JUDGED[make]
+@pytest.mark.parametrize("make", [AdaptiveAMFClassifier, AdaptiveAMFRegressor])
+def test_what_is_predicted_before_anything_is_learned_makes_no_difference(make):
+    asked, unasked = make(n_estimators=4, seed=1), make(n_estimators=4, seed=1)
     rows = [x for x, _, _ in drifting(40, random.Random(3))]
     for x in rows:
-        model.predict_one(x)
-
-    def judged(model):
-        arena = model._arena
-        found = [getattr(arena, n) if n in FIELDS else arena.trees[n] for n in names]
-        return [np.trim_zeros(each.ravel()).tolist() for each in found]
-
-    model.learn_one(rows[0], label(rows[0]))
-    first = judged(model)
-    for x in rows[1:]:
-        model.learn_one(x, label(x))
-    assert judged(model) == first
+        asked.predict_one(x)
     for x in rows:
-        unasked.learn_one(x, label(x))
-    assert all(own != other for own, other in zip(first, judged(unasked), strict=True))
-
-
-def test_early_predictions_are_given_up_after_as_many_samples_as_may_wait():
-    model = AdaptiveAMFClassifier(n_estimators=2, seed=1, max_pending=3)
-    for a in range(3):
-        model.predict_one({"a": -1.0 - a})
-    n_kept = []
-    for a in range(6):
-        model.learn_one({"a": a}, a % 2)
-        n_kept.append(len(model._engine.predictions.keys))
-    assert n_kept == [3, 3, 3, 3, 0, 0]
+        asked.learn_one(x, x["b"])
+        unasked.learn_one(x, x["b"])
+    assert pickle.dumps(asked) == pickle.dumps(unasked)
 
 
 @pytest.mark.parametrize("column", [N_LEARNED, N_KNOWN])
-def test_files_whose_early_predictions_cannot_be_right_are_refused(column):
+def test_files_whose_predictions_cannot_be_right_are_refused(column):
     model = AdaptiveAMFClassifier(seed=1)
-    model.predict_one({"a": 1.0})
-    arrays = model._engine.predictions.arrays()
-    arrays["pending_made_by"][0, column] = 1.0
-    with pytest.raises(FileError, match=r"times of predictions|predicted labels"):
-        Engine.of(model, model._engine.features, model._engine.labels, arrays)
+    for x, _, _ in drifting(2, random.Random(3)):
+        model.learn_one(x, True)
+        model.predict_one(x)
+    arrays = copy.deepcopy(model)._engine.late.arrays(model._arena)
+    arrays["pending_made_by"][0, column] = 0.0
+    with pytest.raises(validation.FileError, match=r"times of predictions|predicted labels"):
+        validation.check_pending(arrays, model._arena)

@@ -144,7 +144,8 @@ def test_linear_weights_are_those_of_the_reference():
     names = [("intercept", None, None)]
     for name, column in reference.columns.items():
         if column.is_categorical:
-            names += [((column.index, column.place(c)), name, c) for c in column.codes]
+            in_order = sorted(column.codes, key=column.codes.__getitem__)
+            names += [((column.index, column.place(c)), name, c) for c in in_order]
         else:
             names.append((column.index, name, None))
     rows = zip(*(table[name] for name in table.columns), strict=True)

@@ -1,12 +1,11 @@
-"""Bounds on memory: categories that are forgotten."""
+"""Bounds on memory: categories that are replaced."""
 
 import itertools
 import pickle
 
-import numpy as np
 import pandas as pd
 import pytest
-from forests import learn, visits
+from forests import visits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
@@ -32,63 +31,34 @@ def table_of(samples):
 
 @settings(max_examples=50)
 @given(st.integers(1, 6), st.lists(st.integers(0, 12), max_size=80))
-def test_the_rarest_half_is_forgotten_and_no_code_is_given_twice(bound, values):
-    categories = Categories(bound)
-    uses = np.zeros(bound + 1, np.int64)
-    given_codes, counts = [], {}
-    for value in values:
-        if value not in categories.codes:
-            expected = categories.next_code
-            categories.add(value)
-            assert categories.codes[value] == expected
-            assert expected not in given_codes
-            assert not given_codes or expected > max(given_codes)
-            given_codes.append(expected)
-        if categories.n_free == 0:
-            *others, newest = categories.codes
-            staying = sorted(others, key=lambda c: counts[c])[len(others) - bound // 2 :]
-            before = categories.codes
-            categories = categories.without_rarest(uses)
-            assert [*categories.codes] == [c for c in others if c in staying] + [newest]
-            assert categories.codes.items() <= before.items()
-            counts = {c: counts[c] // 2 for c in staying}
-            twin = pickle.loads(pickle.dumps(categories))
-            assert twin.next_code == categories.next_code
-        assert len(categories) <= bound
-        slot = categories.codes[value] % (bound + 1)
-        uses[slot] += 1
-        counts[value] = counts.get(value, 0) + 1
-        slots = {code % (bound + 1): c for c, code in categories.codes.items()}
-        assert len(slots) == len(categories)
-        assert uses.tolist() == [counts.get(slots.get(s), 0) for s in range(bound + 1)]
-        twin = pickle.loads(pickle.dumps(categories))
-        n_ahead = categories.n_free
-        assert twin.codes_ahead(n_ahead).tolist() == categories.codes_ahead(n_ahead).tolist()
+def test_a_new_category_takes_the_code_of_the_one_used_longest_ago(bound, values):
+    categories, last_uses = Categories(bound), {}
+    for time, value in enumerate(values):
+        known, code = dict(categories.codes), categories.code_to_learn(value)
+        assert categories.next_code == len(known) not in known.values()
+        if value not in known and len(known) == bound:
+            known[value] = known.pop(min(known, key=last_uses.get))
+        assert code == known.setdefault(value, len(known))
+        for _ in range(2):  # as after an interrupt
+            categories.put(value, code)
+            categories.use(float(code))
+        last_uses[value] = time
+        assert categories.codes == known
+        assert [*categories.by_use()] == sorted(known, key=last_uses.get)
+        categories = pickle.loads(pickle.dumps(categories))
 
 
-def test_a_category_that_stays_predicts_as_before_and_one_that_went_is_new():
-    model = learn(forest(max_categories=4), visits(40))
-    model.learn_one({"color": "p0"}, "True")
-    assert "p0" in model._features.categories("color")
-    codes = model._features.categories("color")
-    before = {color: model.predict_proba_one({"color": color}) for color in codes}
-    known = dict(codes)
-    features = model._features
-    while features is model._features:
-        # forgetting alone, without what the trees learn
-        features.add_category("color", f"new {len(codes)}")
-        new = [("color", f"new {len(codes)}")]
-        features, _ = features.without_rarest(new, model._arena.uses)
-    model._engine.known = model._engine.known._replace(features=features)
-    codes = features.categories("color")
-    stayed = known.keys() & codes.keys()
-    assert stayed
-    assert stayed < known.keys()
-    for color in stayed:
-        assert codes[color] == known[color]
-        assert model.predict_proba_one({"color": color}) == before[color]
-    gone = min(known.keys() - codes.keys())
-    assert model.predict_proba_one({"color": gone}) == model.predict_proba_one({"color": "never"})
+def test_a_category_that_was_replaced_is_unknown():
+    model = forest(max_categories=4)
+    for color in "redgreen":
+        model.learn_one({"color": color}, color < "f")
+    assert model._features.categories("color") == {"r": 0, "e": 1, "g": 3, "n": 2}
+    before = model.predict_proba_one({"color": "d"})
+    assert before == model.predict_proba_one({"color": "never"})
+    assert model.predict_proba_one({"color": "e"}) != before
+    model.learn_one({"color": "g"}, True, 0.0)  # which is no use
+    model.learn_one({"color": "d"}, True)
+    assert model._features.categories("color") == {"r": 0, "e": 1, "n": 2, "d": 3}
 
 
 @pytest.mark.parametrize("parameters", [{}, ADAPTIVE], ids=["plain", "adaptive"])

@@ -3,6 +3,7 @@
 import copy
 import decimal
 import enum
+import io
 import math
 import pickle
 import warnings
@@ -66,28 +67,26 @@ def kinds_of(model):
 # What settles the kind of a feature
 
 
-def test_one_dirty_value_first_does_not_stand_against_the_numbers_that_follow():
-    for dirty in ("N/A", "?", "", "error", b"bad", ("a", 1)):
-        for n_dirty in (1, 2, 30):
-            rows = [{"temp": dirty}] * n_dirty + [{"temp": float(i)} for i in range(40)]
-            clean = [{}] * n_dirty + rows[n_dirty:]
-            model, twin = learn_quietly(made(), rows), learn_quietly(made(), clean)
-            assert kinds_of(model) == {"temp": False}
-            assert model.predict_proba_one({"temp": 3.0}) == twin.predict_proba_one({"temp": 3.0})
+def test_texts_that_mean_missing_settle_no_kind():
+    for text in ("", "NA", "N/A", "nan", "null", "?", "-"):
+        for value in (3.0, "red", ("a", 1)):
+            rows = [{"a": text}, {"a": text}, {"a": value}, {"a": value}]
+            model, twin = learn_quietly(made(), rows), made()
+            learn(twin, [{}, {}, *rows[2:]])
+            assert kinds_of(model) == {"a": value != 3.0}
             assert pickle.dumps(model) == pickle.dumps(twin)
 
 
-def test_the_second_different_category_settles_the_kind():
+def test_the_first_value_settles_the_kind():
     model = made()
-    learn(model, [{"color": "red"}, {"color": "red"}, {"color": None}, {"color": Shade.RED}])
-    assert kinds_of(model) == {}
-    learn(model, [{"color": "tan"}])
-    assert kinds_of(model) == {"color": True}
-    assert told(learn, model, [{"color": 1.0}, {"color": "red"}]) == [
+    learn(model, [{"color": Shade.RED, "size": 1.0}, {"color": "?"}])
+    assert kinds_of(model) == {"color": True, "size": False}
+    assert told(learn, model, [{"color": 1.0, "size": "?"}, {"color": 2.0, "size": "red"}]) == [
         "feature 'color' has held categories so far, got the number 1.0; such values count as "
-        "missing"
+        "missing",
+        "feature 'size' has held numbers so far, got '?' of type str; such values count as missing",
     ]
-    assert model._features.categories("color") == {"tan": 0, "red": 1}
+    assert model._features.categories("color") == {"red": 0, "?": 1}
 
 
 def test_neither_predictions_nor_samples_without_weight_settle_a_kind():
@@ -95,11 +94,7 @@ def test_neither_predictions_nor_samples_without_weight_settle_a_kind():
     learn(model, [{"size": 1.0}])
     model.predict_one({"temp": "a"})
     model.learn_one({"temp": "b"}, 0, w=0)
-    learn(model, [{"temp": "c"}])
-    model.learn_one({"temp": "d"}, 0, w=0)
-    model.predict_one({"temp": "e"})
-    assert kinds_of(model) == {"size": False}
-    learn_quietly(model, [{"temp": 1.0}])
+    learn(model, [{"temp": 1.0}])
     assert kinds_of(model) == {"size": False, "temp": False}
 
 
@@ -126,7 +121,7 @@ def test_a_value_of_the_wrong_kind_is_like_an_absent_key(kind):
 
 
 def test_all_else_is_still_an_error_and_leaves_no_trace():
-    model = learn_quietly(made(), [{"size": 1.0}, {"color": "red"}, {"color": "tan", "late": "a"}])
+    model = learn_quietly(made(), [{"size": 1.0}, {"color": "red"}, {"color": "tan", "late": "?"}])
     bad = [math.inf, [1.0], 1j, pd.Timestamp("2020"), 10**400, decimal.Decimal("sNaN")]
     for name in ("size", "color", "late", "new"):
         for value in bad:
@@ -161,15 +156,6 @@ def test_there_is_one_warning_for_each_feature_and_copies_warn_anew():
         assert len(told(twin.predict_one, {"a": "?", "b": "?", "c": 1.0})) == 3
 
 
-def test_a_category_before_the_first_number_is_warned_of_when_that_comes():
-    model = made()
-    assert told(learn, model, [{"a": "N/A"}, {"a": "N/A"}]) == []
-    assert told(learn, model, [{"a": 1.0}, {"a": "?"}]) == [
-        "feature 'a' holds numbers from now on, got 'N/A' of type str before; such values count as "
-        "missing"
-    ]
-
-
 def test_a_warning_names_the_line_of_the_caller():
     model = made()
     learn(model, [{"a": 1.0}])
@@ -188,13 +174,13 @@ def test_a_warning_names_the_line_of_the_caller():
 
 def test_a_warning_that_is_raised_leaves_no_trace_and_comes_again():
     model = made()
-    learn(model, [{"a": 1.0, "b": "x"}, {"b": "y"}, {"late": "z"}])
+    learn(model, [{"a": 1.0, "b": "x"}, {"b": "y"}])
     before = pickle.dumps(model)
     X = pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 2.0], "new": ["a", "b"]})
     with warnings.catch_warnings():
         warnings.simplefilter("error", MismatchWarning)
         for _ in range(2):
-            for x in ({"a": "?"}, {"b": 1.0}, {"late": 1.0}, {"a": "?", "new": 1.0, "b": "w"}):
+            for x in ({"a": "?"}, {"b": 1.0}, {"a": "?", "new": 1.0, "b": "w"}):
                 with pytest.raises(MismatchWarning):
                     model.learn_one(x, "new label")
             with pytest.raises(MismatchWarning):
@@ -232,28 +218,16 @@ def test_blocks_teach_and_warn_as_their_rows_do(stream, cut, max_categories, pre
         labels = [i % 2 for i in range(len(rows))][part]
         found += told(call, X[part], labels, weights[part])
     assert found == expected
-    assert pickle.dumps(one) == pickle.dumps(block)
+    files = io.BytesIO(), io.BytesIO()
+    for model, file in zip((one, block), files, strict=True):
+        model.save(file)
+    assert files[0].getvalue() == files[1].getvalue()
+    block = river_amf.load(io.BytesIO(files[1].getvalue()))
     for x in rows:
         assert quietly(one.predict_proba_one, x) == quietly(block.predict_proba_one, x)
     if len(one._labels):
         answers = [list(one.predict_proba_one(x).values()) for x in rows]
         np.testing.assert_array_equal(block.predict_proba_many(X).to_numpy(), answers)
-
-
-@given(STREAMS, st.integers(0, 14))
-@settings(max_examples=50, deadline=None)
-def test_files_and_pickles_go_on_as_the_model(tmp_path_factory, stream, cut):
-    path = tmp_path_factory.mktemp("model") / "model.amf"
-    rows = [dict(zip("abc", row, strict=False)) for row in stream]
-    model = learn_quietly(made(), rows[:cut])
-    model.save(path)
-    twins = [river_amf.load(path), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)]
-    learn_quietly(model, rows[cut:])
-    for twin in twins:
-        learn_quietly(twin, rows[cut:])
-        assert kinds_of(twin) == kinds_of(model)
-        for x in rows:
-            assert quietly(twin.predict_proba_one, x) == quietly(model.predict_proba_one, x)
 
 
 @given(STREAMS)

@@ -29,9 +29,8 @@ LONGER = {
     "fading, vote": {"fading_factor": 0.7, "step": 0.5, "vote": "learned"},
     "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 5},
     "cosines, unit": {"vote": "learned", "linear": "cosines", "split_intensity": "unit"},
-    "label memory": {"vote": "learned", "label_memory": True},
     "adaptive": ADAPTIVE,
-    "adaptive, pure cells": ADAPTIVE | {"split_pure": True, "n_classes": 5, "label_memory": True},
+    "adaptive, pure cells": ADAPTIVE | {"split_pure": True, "n_classes": 5},
 }
 
 BY_HAND = {"pure cells", "unit", "logistic", "cosines, unit", "adaptive, pure cells"}
@@ -104,9 +103,6 @@ def check_same_state(model, reference):
         assert arena.trees["vote_weight"] == pytest.approx(reference.vote_weights, abs=1e-12)
         n_labels = len(reference.labels)
         assert arena.bias[:n_labels] == pytest.approx(reference.biases, abs=1e-12)
-        memory = reference.label_memory
-        assert arena.memories["vote_weight"] == pytest.approx(memory.vote_weights, abs=1e-12)
-        assert arena.memories["squares"] == pytest.approx(memory.squares, rel=1e-12)
     check_same_linear_models(model, reference)
     if model.fading_factor is not None:
         assert model.fading_share == pytest.approx(reference.fading_share(), abs=1e-12)

@@ -75,7 +75,7 @@ def test_each_value_is_read_only_once(make_model):
         model.learn_one(
             GOOD | {name: Once(1) for name in once}, Once(1) if kind is AMFRegressor else 1
         )
-        block.learn_many(pd.DataFrame([GOOD | once]), [Once(1)] if kind is AMFRegressor else [1])
+        block.learn_many(pd.DataFrame([GOOD | once]), [1])
         twin.learn_one(GOOD | once, 1)
         assert pickle.dumps(block) == pickle.dumps(twin)
         model.learn_one(Fickle(GOOD | {"newer": 2.0}), 1)

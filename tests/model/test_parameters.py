@@ -90,7 +90,6 @@ OF_THE_FOREST = OF_THE_DUMMY | {
         [*NOT_CHOICES, "Logistic", "none"],
         "None or 'logistic' or 'cosines' or 'auto'",
     ),
-    "label_memory": ([False], [0, 1, None, "auto"], "True or False"),
     "max_pending": ([0, 1, 10**30, np.int64(15)], [*NOT_INTEGERS, -1, None], "integer >= 0"),
     "on_mismatch": (
         ["raise", "missing"],
@@ -217,7 +216,6 @@ def test_the_defaults_are_the_documented_ones():
         "restart_threshold": None,
         "vote": "mean",
         "linear": None,
-        "label_memory": False,
         "max_pending": 10_000,
         "on_mismatch": "raise",
         "n_jobs": 1,
@@ -407,7 +405,7 @@ CHANGES = [
     {"absent": "zero", "max_columns": 1},
     {"absent": "zero", "max_vocabulary": 2},
 ]
-CHANGES_OF_A_VOTE = [{"linear": "logistic"}, {"linear": "cosines"}, {"label_memory": True}]
+CHANGES_OF_A_VOTE = [{"linear": "logistic"}, {"linear": "cosines"}]
 
 
 def test_every_parameter_changes_predictions():

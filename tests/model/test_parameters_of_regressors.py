@@ -16,7 +16,7 @@ from test_parameters import (
 from river_amf import AdaptiveAMFRegressor, AMFRegressor
 
 OF_CLASSIFIERS = ["n_classes", "dirichlet", "split_pure", "absent", "max_columns"]
-OF_CLASSIFIERS += ["max_vocabulary", "linear", "label_memory"]
+OF_CLASSIFIERS += ["max_vocabulary", "linear"]
 TABLE = {name: row for name, row in OF_THE_FOREST.items() if name not in OF_CLASSIFIERS} | {
     "trend": ([None, "ridge"], [*NOT_CHOICES, "Ridge", "none"], "None or 'ridge'"),
     "recent": ([None, "errors", "target"], [*NOT_CHOICES, "last"], "None or 'errors' or 'target'"),

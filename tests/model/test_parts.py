@@ -113,11 +113,6 @@ KINDS = {
         }
         | {"count_words", "predict_sparse", "learn_sparse"},
     ),
-    "label memory": (
-        {"vote": "learned", "label_memory": True},
-        100,
-        LEARNING | {"learn_vote", "pool_votes", "take_vote", "recall_labels", "run_experts"},
-    ),
     "long lists": ({}, LONG, LEARNING | {"list_row_and_thin"}),
     "few nodes": ({"max_nodes": 40}, 250, LEARNING | {"release_rows"}),
 }

@@ -20,7 +20,7 @@ from river_amf.state import arena as state
 LINEAR_FLOOR = -7.0  # least of what it takes for the log-probabilities of linear models
 VOTE_FLOOR = 0.001  # what a learned vote adds to the probabilities (README, the learned vote)
 EXACT = 1e-12
-OF_POOL = ("learns_vote", "n_linear_models", "has_sparse_expert", "has_memory")  # settings
+OF_POOL = ("learns_vote", "n_linear_models", "has_sparse_expert")  # settings
 
 PARAMETERS = {
     "as it is": {},
@@ -87,7 +87,7 @@ def mixed(model, tree, steps):
 def combined(model, of_trees, x=None):
     """Return what a forest predicts, given its trees' predictions: their mean or learned vote.
 
-    Linear models and the labels' memory, if there are any, are asked for the sample x.
+    Linear models, if there are any, are asked for the sample x.
     """
     n_labels = len(model._labels)
     of_trees = np.array(of_trees)[:, :n_labels]

@@ -12,8 +12,6 @@ import pandas as pd
 import pytest
 import test_naive
 import test_naive_regression
-from hypothesis import given
-from hypothesis import strategies as st
 
 import river_amf
 from river_amf import (
@@ -23,9 +21,7 @@ from river_amf import (
     AMFRegressor,
     inspection,
 )
-from river_amf.inputs.categories import Categories
 from river_amf.inputs.encoding import UNKNOWN
-from river_amf.state.layout import MISSING_CODE
 
 CLASSIFIERS = pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
 
@@ -148,7 +144,6 @@ def test_missing_categories_count_towards_no_limit(kind):
     for i in range(90):
         model.learn_one({"color": [None, "red", "tan"][i % 3]}, i % 3)
     assert model._features.categories("color") == {"red": 0, "tan": 1}
-    assert model._arena.uses[0, :2].tolist() == [30, 30]
     assert [model.predict_one({"color": color}) for color in (None, "red", "tan")] == [0, 1, 2]
 
 
@@ -158,16 +153,6 @@ def test_mismatches_are_missing_categories():
         model.learn_one({"color": [None, "red", "tan"][i % 3]}, i % 3)
     with pytest.warns(river_amf.MismatchWarning, match="got the number 7"):
         assert model.predict_proba_one({"color": 7}) == model.predict_proba_one({})
-
-
-@given(st.integers(1, 60))
-def test_no_category_gets_the_code_of_missing_values(bound):
-    period = bound + 1
-    epoch = MISSING_CODE // period - 1
-    full = Categories(bound, {f"{i}": epoch * period + i for i in range(period)}, epoch)
-    fewer = full.without_rarest(np.arange(period))
-    assert fewer.next_code > MISSING_CODE
-    assert fewer.next_code % period not in {code % period for code in fewer.codes.values()}
 
 
 # Late labels
@@ -180,9 +165,9 @@ def test_late_labels_find_rows_with_stand_ins(x):
         model.learn_one({"a": 1.0, "color": "red"} if i % 2 else {"color": "tan"}, i % 2)
     model.predict_proba_one(x)
     model.learn_one({"a": 3.0, "color": "red"}, 1)
-    assert len(copy.deepcopy(model)._engine.predictions.keys) == 1
+    assert len(copy.deepcopy(model)._engine.late) == 1
     model.learn_one(x, 0)
-    assert len(copy.deepcopy(model)._engine.predictions.keys) == 0
+    assert len(copy.deepcopy(model)._engine.late) == 0
     assert UNKNOWN not in model._engine.encode(x)
 
 

@@ -4,10 +4,6 @@ import bz2
 import functools
 import gzip
 import io
-<<<<<<< HEAD
-import lzma
-=======
->>>>>>> tests
 import pickle
 
 import pytest
@@ -68,8 +64,5 @@ def test_errors_of_the_open_file_come_out(path):
         river_amf.load(Short())
     with pytest.raises(OSError, match="the Short took only a part"):
         AMFClassifier().save(Short())
-<<<<<<< HEAD
-=======
     with pytest.raises(EOFError):
         river_amf.load(gzip.GzipFile(fileobj=io.BytesIO(gzip.compress(path.read_bytes())[:-40])))
->>>>>>> tests

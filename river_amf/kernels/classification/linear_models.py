@@ -80,7 +80,7 @@ def predict_linear_model(
     for j in range(n_features if v == LOGISTIC and settings["has_categories"] else 0):
         if forest.is_categorical[j]:
             if not math.isnan(x[j]):
-                k = place_of(settings["most_places"], x[j])
+                k = place_of(x[j])
                 is_learned = k < forest.category_weights.shape[1]
                 for c in range(n_labels if is_learned else 0):
                     vote[c] += forest.category_weights[n_before, k, c]
@@ -142,7 +142,7 @@ def learn_linear_model(
         for j in range(n_features if v == LOGISTIC and settings["has_categories"] else 0):
             if forest.is_categorical[j]:
                 if not math.isnan(x[j]):
-                    k = place_of(settings["most_places"], x[j])
+                    k = place_of(x[j])
                     weights = forest.category_weights[n_before, k]
                     squares = forest.category_squares[n_before, k]
                     squares[c] = faded_square(squares[c], error)

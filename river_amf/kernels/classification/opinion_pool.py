@@ -3,9 +3,9 @@
 A learned vote is a logarithmic opinion pool (Genest, Zidek, 1986) whose weights follow the gradient
 of the logarithmic loss, as in the geometric mixing of Mattern (2013): with weights v_t for tree t
 and beta_c for class c, log P(c) = beta_c + sum_t v_t log(p_t(c) + 0.001) + const. The linear
-models and the labels' own memory enter with the logarithms of their own probabilities, clipped to
-at least -7. An array of votes is (voters, samples, classes), first trees, then linear models but
-that of the words, which is last; for a learned vote it holds logarithms.
+models enter with the logarithms of their own probabilities, clipped to at least -7. An array of
+votes is (voters, samples, classes), first trees, then linear models, of which that of the words is
+last; for a learned vote it holds logarithms.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import hot
 from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 from river_amf.kernels.tree.aggregation import predict_tree
-from river_amf.kernels.tree.estimates import is_early, slowed
+from river_amf.kernels.tree.estimates import slowed
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
 from river_amf.state.layout import CLASSIFICATION, DELAY, RESTARTED, SAMPLE_NUMBER
 
@@ -26,8 +26,6 @@ LINEAR_FLOOR = -7.0  # of the logarithms of a linear model; that of the trees is
 LINEAR_RATE = 0.01
 WORDS_RATE = 0.1  # of the linear model of the words, which is right long before the trees are
 BIAS_RATE = 0.02
-MEMORY_STEP = 0.04  # of the labels' memory, in steps of AdaGrad
-KEPT_MEMORY_SQUARES = 0.9999  # of the sum of squared gradients, at each step
 
 
 @part(NO_VALUE, FOREST, INTEGER, ROW, ROW, task=CLASSIFICATION)
@@ -73,9 +71,6 @@ def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
         for v in range(len(forest.linear_models)):
             log_vote = max(votes[n_trees + v, i, c], LINEAR_FLOOR)
             log_p += forest.linear_models[v]["vote_weight"] * log_vote
-        for k in range(len(forest.memories)):
-            log_vote = max(votes[n_trees + len(forest.linear_models) + k, i, c], LINEAR_FLOOR)
-            log_p += forest.memories[k]["vote_weight"] * log_vote
         if forest.settings[0]["has_sparse_expert"]:
             log_vote = max(votes[len(votes) - 1, i, c], LINEAR_FLOOR)
             log_p += forest.counters[0]["sparse_weight"] * log_vote
@@ -91,8 +86,6 @@ def learn_vote(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
     """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), likewise beta."""
-    if is_early(context):
-        return
     n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
     label = int(target)
     proba = forest.pooled
@@ -108,11 +101,6 @@ def learn_vote(
     for v in range(len(forest.linear_models)):
         gradient = gradient_of(votes[n_trees + v, i], proba, label, n_labels)
         forest.linear_models[v]["vote_weight"] += LINEAR_RATE * trust * gradient
-    for k in range(len(forest.memories)):
-        vote, memory = votes[n_trees + len(forest.linear_models) + k, i], forest.memories[k]
-        gradient = gradient_of(vote, proba, label, n_labels)
-        memory["squares"] = KEPT_MEMORY_SQUARES * memory["squares"] + gradient * gradient
-        memory["vote_weight"] += MEMORY_STEP * trust * gradient / math.sqrt(memory["squares"])
     if forest.settings[0]["has_sparse_expert"]:
         gradient = gradient_of(votes[len(votes) - 1, i], proba, label, n_labels)
         forest.counters[0]["sparse_weight"] += WORDS_RATE * trust * gradient
@@ -123,7 +111,7 @@ def learn_vote(
 
 @hot
 def gradient_of(vote: Array, proba: Array, label: int, n_labels: int) -> float:
-    """The derivative of log P(y) by the weight of a linear model or a memory."""
+    """The derivative of log P(y) by the weight of a linear model."""
     gradient = max(vote[label], LINEAR_FLOOR)
     for c in range(n_labels):
         gradient -= proba[c] * max(vote[c], LINEAR_FLOOR)
@@ -161,7 +149,7 @@ def judge_tree(
     """Count the loss of a tree, one minus p(label), and restart it if it is outdated."""
     # If the label is late, the vote may be that of a tree that has restarted since.
     state, settings = forest.trees[t], forest.settings[0]
-    if not may_restart(settings, t) or is_early(context):
+    if not may_restart(settings, t):
         return
     if context[DELAY] > 0.0 and context[SAMPLE_NUMBER] - context[DELAY] < state["restarted_at"]:
         context[RESTARTED + t] = 1.0

@@ -50,22 +50,18 @@ def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) ->
 @part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER)
 def update_intensity(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Update the split intensities for a sample to be learned, and count its values."""
-    # (DESIGN.md: split intensity, bounded categories.) Intensities follow from the ranges including
+    # (DESIGN.md: split intensity.) Intensities follow from the ranges including
     # the sample, and from the relevance before it.
     settings, counters = forest.settings[0], forest.counters[0]
-    n_features, period = settings["n_features"], settings["period"]
-    n_before = 0  # categorical features before this one
     n_present = 0
-    for j in range(n_features):
+    for j in range(settings["n_features"]):
         value, feature = x[j], forest.features[j]
         is_missing = math.isnan(value)
         feature["n_missing"] += is_missing
         n_present += not is_missing
         if forest.is_categorical[j]:
-            if period > 0 and not is_missing:
-                forest.uses[n_before, int(value) % period] += 1
-            n_before += 1
-        elif is_missing:
+            continue
+        if is_missing:
             if forest.stand_ins[j] < forest.ranges[0, j]:
                 set_range(forest, j, forest.stand_ins[j], forest.ranges[1, j])
         else:

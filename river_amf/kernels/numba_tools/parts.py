@@ -107,8 +107,7 @@ def _to_predict(settings: Any) -> set[str]:
         "run_linear_model": n_linear_models,
         "follow_trends": n_trends,
         "predict_sparse": settings["has_sparse_expert"],
-        "recall_labels": settings["has_memory"],
-        "run_experts": n_linear_models or n_trends or settings["n_words"] or settings["has_memory"],
+        "run_experts": n_linear_models or n_trends or settings["n_words"],
     }
     return {name for name, is_needed in parts.items() if is_needed}
 

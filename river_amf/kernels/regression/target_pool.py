@@ -18,7 +18,7 @@ import math
 from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
-from river_amf.kernels.tree.estimates import decay_of, is_early, settled_sum, slowed
+from river_amf.kernels.tree.estimates import decay_of, settled_sum, slowed
 from river_amf.state.layout import (
     DELAY,
     FAST_ERROR,
@@ -251,7 +251,7 @@ def learn_vote(
     if stack["n_learned"] < FEW_TARGETS:
         counters["early_least"] = min(counters["early_least"], target)
         counters["early_largest"] = max(counters["early_largest"], target)
-    if stack["n_learned"] == 1 or is_early(context):  # which was not predicted
+    if stack["n_learned"] == 1:  # which was not predicted
         counters["last_target"] = target if forest.settings[0]["has_last"] else 0.0
         return
     is_late, recent = context[DELAY] > 0.0, recent_values(forest)

@@ -234,7 +234,7 @@ def target_scale(forest: Forest) -> float:
 def profile_place(forest: Forest, j: int, x: float) -> tuple[int, float]:
     """Which place a value is at, and how far on the way to the next one."""
     if forest.is_categorical[j]:
-        return place_of(forest.settings[0]["most_places"], x), 0.0
+        return place_of(x), 0.0
     low, high = forest.ranges[0, j], forest.ranges[1, j]
     place, width = 0.0, high - low
     if 0.0 < width < math.inf:

@@ -14,7 +14,7 @@ import numpy as np
 
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.state.layout import DELAY, FADED_COUNTS, FADED_SHARE, FADED_SUM, SAMPLE_NUMBER
+from river_amf.state.layout import DELAY, FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 NEGLIGIBLE = 1e-290  # sums become 0 there, as subnormal numbers are slow
 DELAY_SCALE = 10.0  # delay in samples at which the rates of what judges are halved
@@ -34,12 +34,6 @@ def slowed(weight: float, context: Array) -> float:
     """A weight that shrinks with the delay of a label."""
     # As that many steps add up before the effect of the first is seen.
     return weight / (1.0 + context[DELAY] / DELAY_SCALE)
-
-
-@hot
-def is_early(context: Array) -> bool:
-    """Whether the prediction for a sample was made before anything was learned."""
-    return context[DELAY] > 0.0 and context[DELAY] == context[SAMPLE_NUMBER]
 
 
 @hot

@@ -34,7 +34,7 @@ def needs_tree_votes(settings: Record) -> bool:
 def has_experts(settings: Record) -> bool:
     """Whether anything besides the trees learns from a sample."""
     has_models = settings["n_linear_models"] > 0 or settings["n_trends"] > 0
-    return has_models or settings["n_words"] > 0 or settings["has_memory"] > 0
+    return has_models or settings["n_words"] > 0
 
 
 @hot
