@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from river import base
 
 from river_amf.engine.forest_engine import BlockAnswers, Engine
@@ -306,8 +304,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         1    1.0
         """
         frame = self._frame_of(X)
-        proba = self._predict_block(X)
-        return frames.proba_frame(frame, self._labels_of(proba), proba)
+        [(proba, _, labels)] = self._predict_block(X)
+        return frames.proba_frame(frame, labels, proba)
 
     def predict_many(self, X: Any) -> Any:
         """Predict the label of each row: the most probable one, or in a tie the one seen first.
@@ -325,9 +323,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         ['short', 'short']
         """
         frame = self._frame_of(X)
-        proba = self._predict_block(X)
-        codes = proba.argmax(axis=1) if proba.shape[1] else None
-        return frames.label_series(frame, self._labels_of(proba), codes)
+        [(proba, _, labels)] = self._predict_block(X)
+        return frames.label_series(frame, labels, proba.argmax(axis=1) if labels else None)
 
     def predict_proba_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
@@ -356,10 +353,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         proba, n_known, labels = self._test_then_train(X, y, w)
         proba[n_known == 0] = np.nan
         return frames.proba_frame(frame, labels, proba)
-
-    def _labels_of(self, proba: NDArray[np.float64]) -> list[Hashable]:
-        """Return the labels of the columns of probabilities."""
-        return list(self._labels)[: proba.shape[1]]  # another thread may have added some
 
     def _test_then_train(self, X: Any, y: Any, w: Any) -> BlockAnswers:
         """Predict each row, then learn it."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import math
 import sys
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.engine.cautions import FEW_FEATURES, LARGE_NODES, Cautions
-from river_amf.engine.forest_engine import Answers, BlockAnswers, Engine, LabeledRows
+from river_amf.engine.forest_engine import BlockAnswers, Engine, LabeledRows, Rows
 from river_amf.engine.settings import bound_of, has_words, most_columns, n_linear_models_of
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames, sparse_rows
@@ -328,12 +328,15 @@ class Forest(Ensemble, Saved, Parameters):
             sparse_rows.refuse_matrix(X)
         return sparse_rows.frame_of(X)
 
-    def _predict_block(self, X: Any, level: float = 0.0) -> Answers:
-        """Return the predictions for a block, as in `BlockAnswers`, with quantiles at a level."""
-        frame = self._frame_of(X)
+    def _rows_of(self, X: Any, frame: Any) -> Rows:
+        """Return the rows of X, or of the dataframe that stands for it."""
         if self.absent == "zero":
-            return self._engine.predict_rows(sparse_rows.read_rows(X))
-        return self._engine.predict_block(frames.read_columns(frame), len(frame), self, level)
+            return Rows(len(frame), [], sparse_rows.read_rows(X))
+        return Rows(len(frame), frames.read_columns(frame))
+
+    def _predict_block(self, X: Any, levels: Sequence[float] = (0.0,)) -> list[BlockAnswers]:
+        """Return the predictions for a block, once with quantiles at each of these levels."""
+        return self._engine.predict_block(self._rows_of(X, self._frame_of(X)), self, levels)
 
     def _learn_block(
         self, X: Any, y: Any, w: Any, *, predicts: bool, level: float = 0.0
@@ -343,8 +346,5 @@ class Forest(Ensemble, Saved, Parameters):
         weights = frames.read_weights(w, len(frame))
         labels = self._read_labels(y, len(frame))
         frames.check_order(X, y=y, w=w)
-        if self.absent == "zero":
-            rows = LabeledRows([], labels, weights, sparse_rows.read_rows(X))
-        else:
-            rows = LabeledRows(frames.read_columns(frame), labels, weights)
+        rows = LabeledRows(self._rows_of(X, frame), labels, weights)
         return self._engine.learn_block(rows, self, predicts, level)

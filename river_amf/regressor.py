@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from river import base
 from river.conf import Interval
 
-from river_amf.engine.forest_engine import Answers, Engine
+from river_amf.engine.forest_engine import BlockAnswers, Engine
 from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.inputs.kinds import is_real, shown
@@ -302,7 +302,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         check_level("level", level)
         bound = lower_bound(lower)
-        found = self._engine.predict_quantiles(x, float(level))
+        [found] = self._engine.predict_quantiles(x, [float(level)])
         return Interval(max(min(found), bound), max(*found, bound))
 
     def predict_quantile_one(self, x: dict[Any, Any], q: float | Sequence[float]) -> Any:
@@ -333,10 +333,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         >>> low < median < high
         True
         """
-        found = [
-            self._engine.predict_quantiles(x, level)[1 + is_upper]
-            for level, is_upper in map(_as_end, np.ravel(q))
-        ]
+        levels, are_upper = zip(*map(_as_end, np.ravel(q)), strict=True)
+        ends = self._engine.predict_quantiles(x, levels)
+        found = [end[1 + is_upper] for end, is_upper in zip(ends, are_upper, strict=True)]
         return found if np.ndim(q) else found[0]
 
     def predict_many(self, X: Any) -> Any:
@@ -355,7 +354,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         [10.0, 10.0]
         """
         frame = self._frame_of(X)
-        return frames.number_series(frame, self._predict_rows(X).prediction)
+        return frames.number_series(frame, self._predict_rows(X)[0].prediction)
 
     def predict_interval_many(self, X: Any, level: float = LEVEL, lower: float = -math.inf) -> Any:
         """Predict an interval for each row of a dataframe, as `predict_interval_one` does.
@@ -377,7 +376,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         check_level("level", level)
         bound, frame = lower_bound(lower), self._frame_of(X)
-        ends = np.maximum(self._predict_rows(X, float(level)).intervals(), bound)
+        ends = np.maximum(self._predict_rows(X, [float(level)])[0].intervals(), bound)
         return frames.proba_frame(frame, ["lower", "upper"], ends)
 
     def predict_quantile_many(self, X: Any, q: float | Sequence[float]) -> Any:
@@ -398,17 +397,19 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         0   2.0   2.2
         1   3.0   3.2
         """
-        asked = [*map(_as_end, np.ravel(q))]
-        frame = self._frame_of(X)
-        found: list[Any] = [self._predict_rows(X, level)[1 + is_upper] for level, is_upper in asked]
+        levels, are_upper = zip(*map(_as_end, np.ravel(q)), strict=True)
+        frame, ends = self._frame_of(X), self._predict_rows(X, levels)
+        found: list[Any] = [
+            end[1 + is_upper] for end, is_upper in zip(ends, are_upper, strict=True)
+        ]
         if not np.ndim(q):
             return frames.number_series(frame, found[0])
         return frames.proba_frame(frame, [*np.ravel(q)], np.stack(found, axis=1))
 
-    def _predict_rows(self, X: Any, level: float | None = None) -> Predictions:
-        """Predict each row, with quantiles if there is a level."""
-        is_known = self._has_learnt
-        return self._predictions(self._predict_block(X, level or 0.0), is_known, level)
+    def _predict_rows(self, X: Any, levels: Sequence[float | None] = (None,)) -> list[Predictions]:
+        """Predict each row, with quantiles at each of the levels that is not None."""
+        found = self._predict_block(X, [level or 0.0 for level in levels])
+        return [*map(self._predictions, found, levels)]
 
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
@@ -430,17 +431,12 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
 
     def _test_then_train(self, X: Any, y: Any, w: Any, level: float | None = None) -> Predictions:
         """Predict each row, with quantiles if there is a level, then learn it."""
-        answers, n_known, _ = self._learn_block(X, y, w, predicts=True, level=level or 0.0)
-        return self._predictions(answers, n_known > 0, level)
+        found = self._learn_block(X, y, w, predicts=True, level=level or 0.0)
+        return self._predictions(found, level)
 
-    def _predictions(
-        self, answers: Answers, is_known: NDArray[np.bool_] | bool, level: float | None
-    ) -> Predictions:
-        """Return predictions, given the forest's answers and which of them had learned anything."""
-        origin = self._labels.origin
-        if origin is None:
-            origin, is_known = 0.0, False
-        known = np.broadcast_to(is_known, len(answers))
+    def _predictions(self, found: BlockAnswers, level: float | None) -> Predictions:
+        """Return predictions, and quantiles if there is a level, given the forest's answers."""
+        answers, known, origin = found.answers, found.n_known > 0, sum(found.labels)
         unknown = {LOCATION: 0.0}
         if level is not None:
             unknown[LOWER], unknown[UPPER] = self._labels.no_quantiles(level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Self
 
@@ -46,7 +46,6 @@ from river_amf.state.arena import Arena, Block
 _FEW = 16  # ordinary rows in a row, that are faster one by one
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
-Rows = NDArray[np.int64]
 Answers = NDArray[np.float64]
 Weights = NDArray[np.float64]
 
@@ -55,22 +54,32 @@ class BlockAnswers(NamedTuple):
     """The predictions for a block of rows."""
 
     answers: Answers  # (n_rows, n_labels) probabilities, or what `layout` says of real targets
-    n_known: Rows  # how many of the labels were known when each row was predicted
-    labels: list[Hashable]  # known at the end of the block
+    n_known: NDArray[np.int64]  # how many labels were known when each row was predicted
+    labels: list[Any]  # known at the end of the block, or of real targets the origin
+
+
+class Rows(NamedTuple):
+    """A block of rows, by columns or as samples."""
+
+    n_rows: int
+    columns: list[Column]
+    samples: list[dict[Hashable, Any]] | None = None  # rows of words
+
+    def at(self, row: int) -> dict[Hashable, Any]:
+        """Return a row as a sample."""
+        return sample_at(self.columns, row) if self.samples is None else self.samples[row]
 
 
 class LabeledRows(NamedTuple):
     """A block that is to be learned."""
 
-    table: list[Column]
+    rows: Rows
     labels: Column
     weights: Weights
-    samples: list[dict[Hashable, Any]] | None = None  # in place of the table: rows of words
 
     def at(self, row: int) -> tuple[dict[Hashable, Any], Any, float]:
         """Return a row as a sample with its label and weight."""
-        x = sample_at(self.table, row) if self.samples is None else self.samples[row]
-        return x, value_at(self.labels, row), float(self.weights[row])
+        return self.rows.at(row), value_at(self.labels, row), float(self.weights[row])
 
 
 class Engine(SampleEngine):
@@ -108,35 +117,36 @@ class Engine(SampleEngine):
     # Blocks
 
     @exclusive
-    def predict_rows(self, samples: list[dict[Hashable, Any]]) -> Answers:
-        """Return the probabilities of the labels seen so far for rows of words."""
-        proba = np.zeros((len(samples), self.labels.n_classes))
-        for row, x in enumerate(samples):
-            if self.known.arena is None:
-                in_row(row, self.features.check, x)
-            else:
-                proba[row] = in_row(row, self.raw_answer, x, 0.0)
-        return proba
-
-    @exclusive
     def predict_block(
-        self, table: list[Column], n_rows: int, parameters: Parameters, level: float = 0.0
-    ) -> Answers:
-        """Return the predictions for a block, as in `BlockAnswers`, with quantiles at a level."""
+        self, rows: Rows, parameters: Parameters, levels: Sequence[float] = (0.0,)
+    ) -> list[BlockAnswers]:
+        """Return the predictions for a block, once with quantiles at each of these levels."""
+        n_known = np.full(rows.n_rows, len(self.labels))
+        return [
+            BlockAnswers(self._predicted(rows, parameters, level), n_known, list(self.labels))
+            for level in levels
+        ]
+
+    def _predicted(self, rows: Rows, parameters: Parameters, level: float) -> Answers:
         features, labels, arena = self.known
-        if arena is None or not n_rows:
-            for row in np.flatnonzero(sum(map(is_bad, table), np.zeros(n_rows))).tolist():
-                in_row(row, features.check, sample_at(table, row))
-            return labels.blank_answers(n_rows, 0, level)
-        values, are_odd = encode_to_predict(table, n_rows, features)
-        for row in np.flatnonzero(are_odd).tolist():
-            x = sample_at(table, row)
-            values[row] = in_row(row, features.encode_unusual, x).values[0]
-        answers = labels.blank_answers(n_rows, 0, level)
-        block = Block(values, np.zeros(n_rows), np.zeros(n_rows), answers)
-        self.late.hold(features, arena)
-        self._predict_rows(block, parameters.n_jobs)
-        return block.answers
+        answers = labels.blank_answers(rows.n_rows, 0, level)
+        if arena is None:
+            are_bad = sum(map(is_bad, rows.columns), np.full(rows.n_rows, bool(rows.samples)))
+            for row in np.flatnonzero(are_bad).tolist():
+                in_row(row, features.check, rows.at(row))
+        elif rows.samples is not None:
+            for row, x in enumerate(rows.samples):
+                in_row(row, features.encode, x)
+            for row, x in enumerate(rows.samples):
+                answers[row] = self.raw_answer(x, level)
+        elif rows.n_rows:
+            values, are_odd = encode_to_predict(rows.columns, rows.n_rows, features)
+            for row in np.flatnonzero(are_odd).tolist():
+                values[row] = in_row(row, features.encode_unusual, rows.at(row)).values[0]
+            block = Block(values, np.zeros(rows.n_rows), np.zeros(rows.n_rows), answers)
+            self.late.hold(features, arena)
+            self._predict_rows(block, parameters.n_jobs)
+        return answers
 
     def _predict_rows(self, block: Block, n_jobs: int) -> None:
         """Predict the rows of a block, and keep the predictions until their labels come."""
@@ -180,9 +190,11 @@ class Engine(SampleEngine):
         known = self._known_for(parameters)
         features, labels, _ = with_columns(known) if self._has_chosen() else known
         n_labels = len(labels)
-        open_columns = [column for column in rows.table if not features.is_known(column.name)]
-        n_reasons = np.array((rows.weights == 0.0) | (rows.samples is not None), np.int64)
-        for column in rows.table:
+        open_columns = [
+            column for column in rows.rows.columns if not features.is_known(column.name)
+        ]
+        n_reasons = np.array((rows.weights == 0.0) | (rows.rows.samples is not None), np.int64)
+        for column in rows.rows.columns:
             n_reasons += is_odd(column, features)
         odd: list[int] = []
         self.pending = self.known._replace(features=features).cutter()
@@ -240,7 +252,7 @@ class Engine(SampleEngine):
         """Learn some rows, none of which is odd; if `predicts`, predict each one before."""
         start, stop = some.start, some.start
         if len(some) >= _FEW:
-            ordinary = encode_to_learn(rows.table, some, self.features)
+            ordinary = encode_to_learn(rows.rows.columns, some, self.features)
             stop = ordinary.stop
         if stop > start:
             warn_of_numbers(self.features, ((new.feature, new.category) for new in ordinary.new))
@@ -321,7 +333,7 @@ class Engine(SampleEngine):
 
     # What is logged
 
-    def _n_restarts(self, parameters: Parameters) -> Rows | None:
+    def _n_restarts(self, parameters: Parameters) -> NDArray[np.int64] | None:
         """Return how often each tree has restarted, or None if restarts are not logged."""
         if parameters.restart_threshold is None or not events.logs_restarts():
             return None
@@ -329,7 +341,7 @@ class Engine(SampleEngine):
             return np.zeros(parameters.n_estimators, np.int64)
         return self.known.arena.trees["n_restarts"].copy()
 
-    def _log_restarts(self, n_restarts: Rows | None) -> None:
+    def _log_restarts(self, n_restarts: NDArray[np.int64] | None) -> None:
         """Log the trees that have restarted in a block, given `n_restarts` from before it."""
         if n_restarts is not None and self.known.arena is not None:
             events.restarted(self.known.arena, n_restarts)

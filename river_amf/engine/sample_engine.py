@@ -13,7 +13,7 @@ sample or nothing, and of a block all rows up to one.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -312,13 +312,14 @@ class SampleEngine(Guarded):
                 answer[LOWER] = 0.0  # or the next prediction would take it for a level
         return found
 
-    def quantiles(self, x: Any, level: float) -> tuple[float, float, float]:
-        """Return the prediction, and the quantiles of the target at both ends of a level."""
+    def quantiles(self, x: Any, levels: Sequence[float]) -> list[tuple[float, float, float]]:
+        """Return the prediction, and the quantiles at both ends, for each of these levels."""
         if self.known.arena is None:
             prediction = self.answer(x)  # raises if the sample is not valid
-            return prediction, *self.labels.no_quantiles(level)
-        found, origin = self.raw_answer(x, level), self.labels.origin
-        return found[LOCATION] + origin, found[LOWER] + origin, found[UPPER] + origin
+            return [(prediction, *self.labels.no_quantiles(level)) for level in levels]
+        origin, ends = self.labels.origin, (LOCATION, LOWER, UPPER)
+        found = [self.raw_answer(x, level) for level in levels]
+        return [tuple(answer[k] + origin for k in ends) for answer in found]
 
     predict_quantiles = exclusive(quantiles)
 

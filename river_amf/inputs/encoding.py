@@ -354,6 +354,7 @@ class Features:
         """Return a row of numbers as an encoded sample, which the next call overwrites."""
         self.sample.source = None
         self.sample.values[0] = row
+        self.sample.values[0] += 0.0  # -0.0 becomes 0.0, its equal, as in the kernels
         return self.sample
 
     def encode_value(self, name: Hashable, value: Any, mismatches: list[Mismatch]) -> float:
@@ -391,7 +392,7 @@ class Features:
 
     def key(self, sample: EncodedSample) -> bytes:
         """Return what identifies an encoded sample; it stays the same when features are added."""
-        return key_of(sample.values[0])
+        return keys_of(sample.values[:1])[0]
 
     def mask_unknown(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return encoded rows in which unknown categories, whose code may change, are -1."""

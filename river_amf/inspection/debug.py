@@ -65,7 +65,7 @@ def tables_of(forest: Any, x: dict[Any, Any], tree: int | None) -> Tables:
     depths = pd.Series([(mass * mass.index).sum(min_count=1) for mass in masses])
     depths.index = [f"tree {t}" for t in range(n_trees)]
     if forest.task == REGRESSION:
-        found = forest._settled.reader().quantiles(x, _LEVEL)
+        [found] = forest._settled.reader().quantiles(x, [_LEVEL])
         tables = _of_target(forest, outputs, depths, (min(found), max(found)))
     else:
         tables = _of_labels(forest, outputs, depths)

@@ -132,9 +132,8 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
 
     def _predict_seen(self, X: Any) -> tuple[NDArray[Any], Floats]:
         """Return the labels seen so far, and their probabilities (n_rows, n_labels)."""
-        model = self._fitted_model()
-        proba: Floats = model._predict_block(self._read(X))
-        return np.array(model._labels_of(proba), dtype=self.classes_.dtype), proba
+        [(proba, _, labels)] = self._fitted_model()._predict_block(self._read(X))
+        return np.array(labels, dtype=self.classes_.dtype), proba
 
     def _start(self) -> None:
         super()._start()

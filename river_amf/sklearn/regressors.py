@@ -109,7 +109,7 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
         for q in () if quantiles is None else quantiles:
             regressor.check_level("quantiles", q)
         model, rows = self._fitted_model(), self._read(X)
-        found = model._predict_rows(rows, interval)
+        [found] = model._predict_rows(rows, [interval])
         if interval is not None:
             return found.prediction, found.intervals()
         if quantiles is not None:
