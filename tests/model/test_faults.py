@@ -1,0 +1,125 @@
+"""An exception at any line of a call leaves a forest that has learned rows up to one, and goes on.
+
+Each line of the package that runs is a place for one; a sample is tried, and with `-m soak` all.
+"""
+
+import io
+import linecache
+import pickle
+import random
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import river_amf
+
+FOLDER = str(Path(river_amf.__file__).parent)
+ROWS = [  # with new features, labels, and more categories than may be; one of weight 0
+    ({"a": 0.1, "c": "p"}, 0, 1.0),
+    ({"a": 0.7, "c": "q"}, 1, 1.0),
+    ({"a": 0.4, "b": 2.0, "c": "p"}, 1, 2.5),
+    ({"a": 0.2, "b": 1.0, "c": "r"}, 2, 1.0),
+    ({"a": None, "b": 3.0, "c": "q"}, 0, 0.0),
+    ({"a": 0.9, "b": 0.0, "c": "s", "new": 1.0}, 3, 1.0),
+    ({"a": 0.3, "b": 4.0, "c": "p", "newer": "text"}, 0, 1.0),
+    ({"a": 0.3, "b": 4.0, "c": "t", "new": 2.0}, 4, 1.0),
+    ({"a": 0.5, "c": "p"}, 1, 1.0),
+]
+KINDS = {
+    "classifier": (river_amf.AMFClassifier, {}),
+    "adaptive": (river_amf.AdaptiveAMFClassifier, {"max_categories": 2, "max_nodes": 9}),
+    "lenient": (river_amf.AMFClassifier, {"on_mismatch": "missing"}),
+    "words": (river_amf.AdaptiveAMFClassifier, {"absent": "zero", "max_vocabulary": 3}),
+    "regressor": (river_amf.AdaptiveAMFRegressor, {"max_categories": 2, "max_nodes": 9}),
+}
+
+
+def columns_of(rows):
+    xs, labels, weights = map(list, zip(*rows, strict=True))
+    return pd.DataFrame(xs, dtype=object), labels, weights
+
+
+def learn_one(model, rows):
+    for x, y, w in rows:
+        model.learn_one(x, y, w)
+
+
+def learn_many(model, rows):
+    model.learn_many(*columns_of(rows))
+
+
+def predict_one(model, rows):
+    return [model.predict_one(x) for x, _, _ in rows]
+
+
+def predict_many(model, rows):
+    is_regressor = isinstance(model, river_amf.AMFRegressor)
+    call = model.predict_interval_many if is_regressor else model.predict_proba_many
+    return call(columns_of(rows)[0]).to_numpy().tolist()
+
+
+def state_of(model):
+    """Return what a forest predicts, and its file."""
+    answers, file = predict_many(model, ROWS), io.BytesIO()
+    model.save(file)
+    return answers, file.getvalue()
+
+
+class Fault:
+    """Raise an error at the line of a number, of those of the package that run."""
+
+    def __init__(self, number=0, error=None):
+        self.number, self.error, self.lines = number, error, []
+
+    def __call__(self, frame, event, _):
+        line = frame.f_code.co_filename, frame.f_lineno
+        # Trace functions also run where a `with` statement ends, before it releases the lock, and
+        # no signal handler does.
+        is_with = linecache.getline(*line).lstrip().startswith("with ")
+        if event == "line" and not is_with:
+            self.lines.append(line)
+            if len(self.lines) == self.number:
+                raise self.error("a fault")
+        return self if line[0].startswith(FOLDER) else None
+
+    def during(self, call, model, rows):
+        sys.settrace(self)
+        try:
+            call(model, rows)
+        finally:
+            sys.settrace(None)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_lines", [6, pytest.param(2000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("n_before", [0, 3])
+@pytest.mark.parametrize("call", [learn_one, learn_many, predict_one, predict_many])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_fault_at_a_line(kind, call, n_before, n_lines):
+    """Each line has a fault at one of the times that it runs."""
+    draw = random.Random(n_before)
+    make, parameters = KINDS[kind]
+    model = make(**parameters, n_estimators=3, max_pending=0, seed=1)
+    learn_one(model, ROWS[:n_before])
+    base, whole, numbers = pickle.dumps(model), Fault(), {}
+    rows = ROWS[n_before:] if call in (learn_many, predict_many) else ROWS[5:6]
+    to_learn = rows if call in (learn_one, learn_many) else []
+    states = [state_of(model)]
+    for row in to_learn:
+        learn_one(model, [row])
+        states.append(state_of(model))
+    whole.during(call, pickle.loads(base), rows)
+    for number, line in enumerate(whole.lines, start=1):
+        numbers.setdefault(line, []).append(number)
+    for line in draw.sample(list(numbers), min(n_lines, len(numbers))):
+        error = draw.choice([MemoryError, KeyboardInterrupt])
+        model, fault = pickle.loads(base), Fault(draw.choice(numbers[line]), error)
+        with pytest.raises(error, match="a fault"):
+            fault.during(call, model, rows)
+        where = "{}:{}".format(*fault.lines[-1])
+        state = state_of(model)
+        assert state in states, where
+        learn_one(model, to_learn[states.index(state) :])
+        assert state_of(model) == states[-1], where
