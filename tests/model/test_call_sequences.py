@@ -158,8 +158,8 @@ def compare(step, found, reference):
     elif step.frame and step.call == "predict then learn" and type(expected[0]) is list:
         width = len(answers[0]) if answers else 0  # all labels known after the block
         expected = [p + [0.0] * (width - len(p)) if p else [math.nan] * width for p in expected]
-    # the category that an error names as an example may be forgotten by then
-    errors = [e and re.sub("such as .*, got", "got", e) for e in (error, expected_error)]
+    # not the value, which may be a float in a frame, or an example of a category, now forgotten
+    errors = [e and re.sub("(such as .*, )?got .*?(;|$)", "", e) for e in (error, expected_error)]
     for name, (one, other) in {"errors": errors, "answers": (answers, expected)}.items():
         if repr(one) != repr(other):
             return reference, (f"{name} of {step.call}", f"{one}, not {other}")
