@@ -148,9 +148,11 @@ def compare(step, found, reference):
     """Let the reference take the rows one by one; return it, and what differs as name and text."""
     (answers, error), expected, expected_error, n_rows = found, [], None, 0
     before = copy.deepcopy(reference) if error and step.frame else reference
+    columns = dict.fromkeys(name for x, _, _ in step.rows for name in x if step.frame)
     while n_rows < len(step.rows) and not expected_error:
-        row = step._replace(rows=step.rows[n_rows : n_rows + 1])
-        more, expected_error = run(reference, row, by_rows=True)
+        x, y, w = step.rows[n_rows]
+        row = {name: x[name] for name in columns or x if name in x}, y, w  # in their order
+        more, expected_error = run(reference, step._replace(rows=[row]), by_rows=True)
         expected, n_rows = expected + more, n_rows + 1
     if step.frame and expected_error:  # a block is refused as a whole
         reference, expected = before, []
