@@ -94,7 +94,7 @@ class Fault:
 @pytest.mark.parametrize("n_before", [0, 3])
 @pytest.mark.parametrize("call", [learn_one, learn_many, predict_one, predict_many])
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_fault_at_a_line(kind, call, n_before, n_lines):
+def test_fault_leaves_whole_rows(kind, call, n_before, n_lines):
     """Each line has a fault at one of the times that it runs."""
     draw, (make, parameters) = random.Random(n_before), KINDS[kind]
     model = make(**parameters, n_estimators=3, max_pending=0, seed=1)
