@@ -82,13 +82,10 @@ def test_surface_of_a_classifier(model, names, samples):
             proba = {model.predict_one(x): 1.0}
         best = max(proba, key=proba.get)
         strength = 0.7 * (proba[best] - chance) / (1 - chance)
-        np.testing.assert_allclose(
-            1 - pixel, strength * (1 - np.array(colors[str(best)])), atol=1e-6
-        )
+        expected = strength * (1 - np.array(colors[str(best)]))
+        np.testing.assert_allclose(1 - pixel, expected, atol=1e-6)
     points = ax.collections[1]
-    np.testing.assert_allclose(
-        points.get_offsets(), [[x[name] for name in names] for x, _ in samples]
-    )
+    np.testing.assert_allclose(points.get_offsets(), [[x[k] for k in names] for x, _ in samples])
     assert [to_rgb(c) for c in points.get_facecolors()] == [colors[str(y)] for _, y in samples]
     assert (ax.get_xlabel(), ax.get_ylabel()) == tuple(map(str, names))
 
