@@ -38,7 +38,8 @@ _BUFFER = 1000  # recent samples among which neighbors are searched
 _GRACE_PERIODS = (50, 100, 200, 400, 800)  # of the stacked trees, in samples
 _RATE = 0.1  # of AdaGrad, in standard deviations of the target
 
-_Table = dict[str, tuple[str, Callable[[int | None], Any]]]  # a description, and a function
+_Make = Callable[..., Any]  # a model, with the seed as keyword
+_Table = dict[str, tuple[str, _Make]]  # a description, and a function
 
 # Classifiers
 
@@ -66,20 +67,21 @@ def _zeros(_: Features) -> Features:
     return dict.fromkeys(range(_N_INPUTS), 0.0)
 
 
-def _one_per_label(model: base.Classifier) -> base.Estimator:
-    return compose.Pipeline(scale_and_encode(), multiclass.OneVsRestClassifier(model))
+def _one_per_label(make: Callable[[], base.Classifier]) -> _Make:
+    """Return a function that makes a model for each label, behind scaler and encoder."""
+    return lambda **_: compose.Pipeline(scale_and_encode(), multiclass.OneVsRestClassifier(make()))
 
 
 def _nearest() -> Any:
     return neighbors.LazySearch(window_size=_BUFFER)
 
 
-def _knn(_: int | None) -> Any:
+def _knn(**_: Any) -> Any:
     model = neighbors.KNNClassifier(n_neighbors=10, engine=_nearest())
     return compose.Pipeline(scale_and_encode(), model)
 
 
-def _gaussian_nb(_: int | None) -> Any:
+def _gaussian_nb(**_: Any) -> Any:
     # Codes, not one-hot columns: any other value of a column that was constant for a label is next
     # to impossible to river's model. Scaled, because then even a constant code varies a little.
     codes = split([], [preprocessing.OrdinalEncoder()])
@@ -92,7 +94,7 @@ def _multinomial(*steps: Any) -> Any:
     return compose.Pipeline(*steps, compose.Pipeline(_some, model))
 
 
-def _categorical_nb(_: int | None) -> Any:
+def _categorical_nb(**_: Any) -> Any:
     # Up to smoothing it is multinomial naive Bayes on one-hot encoded categories.
     binned = split([preprocessing.StandardScaler(), _bins], [])
     return _multinomial(binned, preprocessing.OneHotEncoder(drop_zeros=True))
@@ -114,7 +116,7 @@ def _hoeffding(criterion: str = "info_gain", grace_period: int = 200) -> base.Cl
     return tree.HoeffdingTreeClassifier(grace_period, split_criterion=criterion, binary_split=True)
 
 
-def _stacking(_: int | None) -> Any:
+def _stacking(**_: Any) -> Any:
     trees = [_hoeffding(kind, grace) for kind in ("info_gain", "gini") for grace in _GRACE_PERIODS]
     combiner = multiclass.OneVsRestClassifier(linear_model.Perceptron())
     # without the features themselves, as a perceptron cannot multiply strings
@@ -122,7 +124,11 @@ def _stacking(_: int | None) -> Any:
     return compose.Pipeline(present, stack)
 
 
-def _trees(make: Callable[..., Any]) -> Callable[[int | None], Any]:
+def _hoeffding_by(criterion: str) -> _Make:
+    return lambda **_: compose.Pipeline(present, _hoeffding(criterion))
+
+
+def _trees(make: Callable[..., Any]) -> _Make:
     """Return a function that makes an ensemble of Hoeffding trees."""
     return lambda seed: compose.Pipeline(present, make(_hoeffding(), _N_MODELS, seed=seed))
 
@@ -132,36 +138,27 @@ def _arf(seed: int | None) -> Any:
 
 
 _CLASSIFIERS: _Table = {
-    "majority": ("the most frequent label so far", lambda _: dummy.PriorClassifier()),
-    "last-class": ("the most recent label", lambda _: dummy.NoChangeClassifier()),
+    "majority": ("the most frequent label so far", lambda **_: dummy.PriorClassifier()),
+    "last-class": ("the most recent label", lambda **_: dummy.NoChangeClassifier()),
     "knn": (f"k-nearest neighbors, 10 of the last {_BUFFER} samples", _knn),
     "gaussian-nb": ("Gaussian naive Bayes on numbers and category codes", _gaussian_nb),
     "categorical-nb": ("categorical naive Bayes, numbers in seven bins", _categorical_nb),
     "multinomial-nb": (
         "multinomial naive Bayes on words and counts",
-        lambda _: _multinomial(_words),
+        lambda **_: _multinomial(_words),
     ),
-    "perceptron": (
-        "perceptron, one per label",
-        lambda _: _one_per_label(linear_model.Perceptron()),
-    ),
+    "perceptron": ("perceptron, one per label", _one_per_label(linear_model.Perceptron)),
     "logistic": (
         "logistic regression by SGD, one per label",
-        lambda _: _one_per_label(linear_model.LogisticRegression()),
+        _one_per_label(linear_model.LogisticRegression),
     ),
     "mlp": ("scikit-learn's neural network, one per label", _mlp),
     "rnn": (
         "Keras's recurrent network (GRU) over the last 8 samples",
         lambda seed: compose.Pipeline(scale_and_encode(), RecurrentClassifier(seed=seed)),
     ),
-    "hoeffding-gain": (
-        "Hoeffding tree, split by information gain",
-        lambda _: compose.Pipeline(present, _hoeffding("info_gain")),
-    ),
-    "hoeffding-gini": (
-        "Hoeffding tree, split by the Gini index",
-        lambda _: compose.Pipeline(present, _hoeffding("gini")),
-    ),
+    "hoeffding-gain": ("Hoeffding tree, split by information gain", _hoeffding_by("info_gain")),
+    "hoeffding-gini": ("Hoeffding tree, split by the Gini index", _hoeffding_by("gini")),
     "bagging": ("bagging of ten Hoeffding trees", _trees(ensemble.BaggingClassifier)),
     "leveraging-bagging": (
         "leveraging bagging of ten trees",
@@ -169,27 +166,18 @@ _CLASSIFIERS: _Table = {
     ),
     "arf": ("adaptive random forest of ten trees", _arf),
     "adaboost": ("AdaBoost of ten Hoeffding trees", _trees(ensemble.AdaBoostClassifier)),
-    "boosting": (
-        "scikit-learn's boosting, retrained every 1000 samples",
-        lambda seed: BoostingClassifier(seed=seed),
-    ),
+    "boosting": ("scikit-learn's boosting, retrained every 1000 samples", BoostingClassifier),
     "stacking": ("ten Hoeffding trees, combined by a perceptron", _stacking),
-    "amf": ("our Mondrian forest of ten trees", lambda seed: AMFClassifier(seed=seed)),
-    "adaptive": (
-        "our Mondrian forest for streams that drift",
-        lambda seed: AdaptiveAMFClassifier(seed=seed),
-    ),
+    "amf": ("our Mondrian forest of ten trees", AMFClassifier),
+    "adaptive": ("our Mondrian forest for streams that drift", AdaptiveAMFClassifier),
 }
 
 # Regressors
 
 
-def behind_scalers(model: base.Regressor) -> base.Estimator:
+def behind_scalers(model: base.Regressor) -> Any:
     """Scale the features and the target of a model."""
-    pipeline: base.Estimator = compose.Pipeline(
-        scale_and_encode(preparation.clip), TargetScaler(model)
-    )
-    return pipeline
+    return compose.Pipeline(scale_and_encode(preparation.clip), TargetScaler(model))
 
 
 def linear_regression() -> base.Regressor:
@@ -202,7 +190,7 @@ def _tree(**parameters: Any) -> base.Regressor:
     return tree.HoeffdingTreeRegressor(leaf_model=linear_regression(), **parameters)
 
 
-def _knn_regressor(_: int | None) -> Any:
+def _knn_regressor(**_: Any) -> Any:
     model = neighbors.KNNRegressor(10, _nearest(), aggregation_method="weighted_mean")
     return compose.Pipeline(scale_and_encode(), model)
 
@@ -225,20 +213,20 @@ def _amf_of_river(seed: int | None) -> Any:
 
 
 _REGRESSORS: _Table = {
-    "mean": ("the mean of all values so far", lambda _: dummy.StatisticRegressor(stats.Mean())),
+    "mean": ("the mean of all values so far", lambda **_: dummy.StatisticRegressor(stats.Mean())),
     "last-value": (
         "the most recent value",
-        lambda _: dummy.StatisticRegressor(stats.Shift(0, fill_value=0.0)),
+        lambda **_: dummy.StatisticRegressor(stats.Shift(0, fill_value=0.0)),
     ),
-    "linear": ("linear regression by AdaGrad", lambda _: behind_scalers(linear_regression())),
+    "linear": ("linear regression by AdaGrad", lambda **_: behind_scalers(linear_regression())),
     "knn": (_CLASSIFIERS["knn"][0], _knn_regressor),
     "hoeffding": (
         "Hoeffding tree with linear models in its leaves",
-        lambda _: behind_scalers(_tree()),
+        lambda **_: behind_scalers(_tree()),
     ),
     "amrules": (
         "adaptive model rules",
-        lambda _: behind_scalers(rules.AMRules(pred_model=linear_regression())),
+        lambda **_: behind_scalers(rules.AMRules(pred_model=linear_regression())),
     ),
     "bagging": (
         "bagging of ten Hoeffding trees",
@@ -246,10 +234,10 @@ _REGRESSORS: _Table = {
     ),
     "arf": ("adaptive random forest of ten trees", _arf_regressor),
     "srp": ("streaming random patches of ten trees", _srp),
-    "boosting": (_CLASSIFIERS["boosting"][0], lambda seed: BoostingRegressor(seed=seed)),
+    "boosting": (_CLASSIFIERS["boosting"][0], BoostingRegressor),
     "amf-of-river": ("river's Mondrian forest of ten trees", _amf_of_river),
-    "amf": (_CLASSIFIERS["amf"][0], lambda seed: AMFRegressor(seed=seed)),
-    "adaptive": (_CLASSIFIERS["adaptive"][0], lambda seed: AdaptiveAMFRegressor(seed=seed)),
+    "amf": (_CLASSIFIERS["amf"][0], AMFRegressor),
+    "adaptive": (_CLASSIFIERS["adaptive"][0], AdaptiveAMFRegressor),
 }
 
 # The tables, without the models that need what is not installed
@@ -283,7 +271,7 @@ REGRESSOR_DESCRIPTIONS: dict[str, str] = {name: text for name, (text, _) in _REG
 def make_baseline(is_regression: bool, name: str, seed: int | None) -> Any:
     """Make a baseline; the functions below are partial ones of this, which can be pickled."""
     _, make = (_REGRESSORS if is_regression else _CLASSIFIERS)[name]
-    return make(seed)
+    return make(seed=seed)
 
 
 def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifier]]:
