@@ -54,16 +54,15 @@ class _Boosting:
                 self._codes[name][text] = len(self._codes[name])
         self._booster = None
         if self._codes and len({*targets}) > 1:
-            self._booster = getattr(ensemble, self._kind)(
+            booster = getattr(ensemble, self._kind)(
                 categorical_features=[bool(codes) for codes in self._codes.values()],
                 early_stopping=False,
                 random_state=self.seed,
             )
-            self._booster.fit(np.vstack([self._encode(x) for x in rows]), self._coded(targets))
-
-    def _coded(self, targets: tuple[Any, ...]) -> list[Any]:
-        """Return the targets as scikit-learn takes them."""
-        return [*targets]
+            if isinstance(self, base.Classifier):  # codes, as scikit-learn sorts labels
+                self._labels = {label: code for code, label in enumerate(dict.fromkeys(targets))}
+                targets = tuple(self._labels[label] for label in targets)
+            self._booster = booster.fit(np.vstack([self._encode(x) for x in rows]), targets)
 
     def _encode(self, x: Features) -> NDArray[np.float64]:
         """Return a row with a number for each feature, NaN for what is missing or unknown."""
@@ -87,11 +86,6 @@ class BoostingClassifier(_Boosting, base.Classifier):
 
     _kind = "HistGradientBoostingClassifier"
     _multiclass = True
-
-    def _coded(self, targets: tuple[Any, ...]) -> list[Any]:
-        """Return a code for each label, as scikit-learn sorts labels."""
-        self._labels = {label: code for code, label in enumerate(dict.fromkeys(targets))}
-        return [self._labels[label] for label in targets]
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label; empty before the first sample."""

@@ -245,21 +245,10 @@ _REGRESSORS: _Table = {
 _SKLEARN = ("sklearn",), 'needs scikit-learn: pip install "scikit-learn>=1.6"'
 _KERAS = ("keras", "jax"), NEEDED
 _NEEDED = {"mlp": _SKLEARN, "boosting": _SKLEARN, "rnn": _KERAS}
-
-
-def is_installed(package: str) -> bool:
-    """Return whether a package can be imported, without doing so."""
-    try:
-        spec = importlib.util.find_spec(package)
-    except ValueError:  # another object is in its place
-        return False
-    return spec is not None and spec.origin is not None
-
-
 MISSING: dict[str, str] = {
     name: needed
     for name, (packages, needed) in _NEEDED.items()
-    if not all(map(is_installed, packages))
+    if not all(map(importlib.util.find_spec, packages))
 }
 for _name in MISSING:
     _CLASSIFIERS.pop(_name, None)
