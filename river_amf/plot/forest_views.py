@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,9 @@ _MEASURES = {  # columns of `inspection.feature_importance`, in words
 }
 _PALE = "#9fc9e5"  # color of a standard deviation
 
+# A text, and bars: their start and width as shares of the box, color and name
+_Content = tuple[str, list[tuple[float, float, str, str]]]
+
 
 @dataclass
 class _Node:
@@ -43,64 +46,6 @@ class _Node:
     share: float
     mass: float
     n_below: int  # number of nodes below it that are not drawn
-
-
-class _Labels:
-    """The counts of labels in the nodes of a classifier, as texts and bars."""
-
-    def __init__(self, rows: list[Any], n_columns: int) -> None:
-        self._colors = label_colors(rows[0].counts)
-        self._n_columns = n_columns
-        self.n_legend_rows = -(-len(self._colors) // n_columns)
-
-    def text(self, row: Any) -> str:
-        """Return the counts of a node, with as many labels as fit."""
-        counts = {label: row.counts[label] for label in self._colors}
-        return _fitting(counts_text(counts, n, lambda label: name(label, 12)) for n in (4, 3, 2, 1))
-
-    def bars(self, row: Any) -> Iterator[tuple[float, float, str, str]]:
-        """Yield a bar for each label: its start and width as shares of the box, color and name."""
-        start = 0.0
-        for label, color in self._colors.items():
-            width = row.counts[label] / row.n_samples
-            yield start, width, color, repr(label)
-            start += width
-
-    def draw_legend(self, ax: Axes) -> None:
-        """Name the colors."""
-        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-        add_legend(ax, self._colors, ncols=self._n_columns, frameon=False, **above)
-
-
-class _Targets:
-    """The mean and standard deviation of targets in the nodes of a regressor, as texts and bars."""
-
-    n_legend_rows = 1
-
-    def __init__(self, rows: list[Any], _: int) -> None:
-        self._low = min(row.mean - row.std for row in rows)
-        self._range = max(row.mean + row.std for row in rows) - self._low
-
-    def _written(self, value: float) -> str:
-        return number_text(value, 0.001 * self._range)
-
-    def text(self, row: Any) -> str:
-        """Return mean, standard deviation and number of samples of a node."""
-        mean, std = self._written(row.mean), self._written(row.std)
-        return f"{mean} ± {std} ({count_text(row.n_samples)})"
-
-    def bars(self, row: Any) -> Iterator[tuple[float, float, str, str]]:
-        """Yield a bar around the mean and a mark on it: start, width, color and name."""
-        scale = 1.0 / self._range if self._range else 0.0
-        middle = scale * (row.mean - self._low)
-        yield middle - scale * row.std, 2.0 * scale * row.std, _PALE, "std"
-        yield min(max(middle - 0.5 * _TICK, 0.0), 1.0 - _TICK), _TICK, COLORS[0], "mean"
-
-    def draw_legend(self, ax: Axes) -> None:
-        """Write the scale of the bars."""
-        low, high = self._written(self._low), self._written(self._low + self._range)
-        text = f"mean ± standard deviation (samples); bars from {low} to {high}"
-        ax.set_title(text, loc="left", fontsize=plt.rcParams["legend.fontsize"])
 
 
 def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) -> Axes:
@@ -144,21 +89,48 @@ def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) 
     if table.empty:
         raise ValueError(f"tree {tree} has no nodes: it has not learned anything since it started")
     nodes = _lay_out(table, max_depth, use_aggregation=forest.use_aggregation)
-    n_levels = 1 + max(node.row.depth for node in nodes.values())
+    rows = [node.row for node in nodes.values()]
+    n_levels = 1 + max(row.depth for row in rows)
     n_rows = 1.0 + max(node.place for node in nodes.values())
-    kind = _Labels if "counts" in table.columns else _Targets
-    content = kind([node.row for node in nodes.values()], n_levels)
-    height = 0.25 * content.n_legend_rows + max(1.0, 0.66 * n_rows)
+    colors = label_colors(rows[0].counts) if "counts" in table.columns else {}
+    height = 0.25 * max(1, -(-len(colors) // n_levels)) + max(1.0, 0.66 * n_rows)
     ax = new_axes(ax, (0.5 + 2.4 * n_levels, height))
     ax.set_axis_off()
     room = _CUT if any(node.n_below for node in nodes.values()) else 0.05
     ax.set_xlim(-0.05, n_levels - 1 + _WIDTH + room)
     ax.set_ylim(n_rows - 0.5, -0.5)
-    content.draw_legend(ax)
+    if colors:
+        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+        add_legend(ax, colors, ncols=n_levels, frameon=False, **above)
+        contents = [_of_labels(row, colors) for row in rows]
+    else:
+        low, high = min(r.mean - r.std for r in rows), max(r.mean + r.std for r in rows)
+        ends = (number_text(end, 0.001 * (high - low)) for end in (low, high))
+        text = "mean ± standard deviation (samples); bars from {} to {}".format(*ends)
+        ax.set_title(text, loc="left", fontsize=plt.rcParams["legend.fontsize"])
+        contents = [_of_targets(row, low, high) for row in rows]
     size = _font_size(ax)
-    for node in nodes.values():
+    for node, content in zip(nodes.values(), contents, strict=True):
         _draw(ax, node, nodes.get(node.row.parent), content, size)
     return ax
+
+
+def _of_labels(row: Any, colors: dict[Hashable, str]) -> _Content:
+    """Return the counts of a node, as many labels as fit, and a bar for each."""
+    counts = {label: row.counts[label] for label in colors}
+    text = _fitting(counts_text(counts, n, lambda label: name(label, 12)) for n in (4, 3, 2, 1))
+    ends = np.cumsum([0.0, *counts.values()]) / row.n_samples
+    return text, [*zip(ends, np.diff(ends), colors.values(), map(repr, colors), strict=False)]
+
+
+def _of_targets(row: Any, low: float, high: float) -> _Content:
+    """Return mean, standard deviation and samples of a node, and bars of the first two."""
+    mean, std = (number_text(value, 0.001 * (high - low)) for value in (row.mean, row.std))
+    scale = 1.0 / (high - low) if high > low else 0.0
+    middle, half = scale * (row.mean - low), scale * row.std
+    tick = min(max(middle - 0.5 * _TICK, 0.0), 1.0 - _TICK)
+    bars = [(middle - half, 2.0 * half, _PALE, "std"), (tick, _TICK, COLORS[0], "mean")]
+    return f"{mean} ± {std} ({count_text(row.n_samples)})", bars
 
 
 def _lay_out(table: pd.DataFrame, max_depth: int, *, use_aggregation: bool) -> dict[int, _Node]:
@@ -203,20 +175,18 @@ def _font_size(ax: Axes) -> float:
     return float(min(9.0, height / 4.6, width / (0.64 * _LONGEST)))
 
 
-def _draw(
-    ax: Axes, node: _Node, parent: _Node | None, content: _Labels | _Targets, size: float
-) -> None:
+def _draw(ax: Axes, node: _Node, parent: _Node | None, content: _Content, size: float) -> None:
     """Draw a node, with a bar of its counts or targets, and the edge from its parent."""
     row, place = node.row, node.place
     left, top, gid = float(row.depth), place - 0.5 * _HEIGHT, f"node {row.node}"
     border: dict[str, Any] = {"linewidth": 0.8 + 1.6 * node.mass, "edgecolor": "#444444"}
     border |= {"facecolor": "white", "zorder": 2, "gid": gid}
     ax.add_patch(Rectangle((left, top), _WIDTH, _HEIGHT, **border))
-    text = f"{_split_text(row)}\n{content.text(row)}\nshare {node.share:.2f}, mass {node.mass:.2f}"
+    text = f"{_split_text(row)}\n{content[0]}\nshare {node.share:.2f}, mass {node.mass:.2f}"
     style: dict[str, Any] = {"linespacing": 1.15, "zorder": 4, "gid": gid, "parse_math": False}
     center = left + 0.5 * _WIDTH, place - 0.5 * _BAR
     ax.text(*center, text, ha="center", va="center", size=size, **style)
-    for start, width, color, what in content.bars(row):
+    for start, width, color, what in content[1]:
         corner, style = (left + _WIDTH * start, top + _HEIGHT - _BAR), {"gid": f"{gid} {what}"}
         ax.add_patch(Rectangle(corner, _WIDTH * width, _BAR, facecolor=color, zorder=3, **style))
     if node.n_below:
