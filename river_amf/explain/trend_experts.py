@@ -65,7 +65,7 @@ def stacks(arena: Arena, outputs: ExpertOutputs) -> dict[str, Stack]:
     settings, counters, weights = arena.settings[0], arena.counters[0], arena.stack_weights
     votes = outputs.votes[len(arena.trees) :, LOCATION].tolist()
     trends = dict(zip(NAMES, votes, strict=False)) if len(arena.trends) else {}
-    stacks = {}
+    result = {}
     if settings["is_stacked"]:
         even, odd = _groups(of_trees(arena, outputs))
         base = 0.5 * (even + odd)
@@ -82,15 +82,15 @@ def stacks(arena: Arena, outputs: ExpertOutputs) -> dict[str, Stack]:
             agreement = unit / (unit + DOUBT * leaves.var()) if unit > 0.0 else 0.0
             agreed = base + agreement * (0.5 * (even + odd) - base)
             voters |= {"even leaves": even, "odd leaves": odd, "leaves that agree": agreed}
-        stacks["voters"] = Stack(base, voters, weights[OF_VOTERS])
+        result["voters"] = Stack(base, voters, weights[OF_VOTERS])
         if settings["has_last"]:
-            together = {"all voters": stacks["voters"].predict()}
-            stacks["last"] = Stack(float(counters["last_target"]), together, weights[OF_LAST])
+            together = {"all voters": result["voters"].predict()}
+            result["last"] = Stack(float(counters["last_target"]), together, weights[OF_LAST])
     if trends:
         base = sum(trends.values()) / len(trends)
         trends["mean of recent targets"] = float(counters["target_mean"])
-        stacks["trend"] = Stack(base, trends, weights[OF_TRENDS])
-    return stacks
+        result["trend"] = Stack(base, trends, weights[OF_TRENDS])
+    return result
 
 
 def _groups(votes: NDArray[np.float64]) -> tuple[float, float]:

@@ -82,18 +82,18 @@ def labels(records: Records, model: str) -> Figure:
 
 def residuals(records: Records) -> Figure | None:
     """Return the median of the residuals along the stream, and two quantiles."""
-    known, traces = {}, []
+    sizes, traces = {}, []
     for name in records.colored:
         low, middle, high = (records.curve(name, f"residual {q}") for q in (0.05, 0.5, 0.95))
         if low is None or middle is None or high is None:
             continue
-        known[name] = pd.concat([low, high]).abs()
+        sizes[name] = pd.concat([low, high]).abs()
         for curve, width, what in ((low, 1, "5 %"), (high, 1, "95 %"), (middle, 2, "median")):
             look = replace(records.looks[name], width=width)
             traces.append(trace(name, curve, look, f"%{{y:.4g}}<extra>{what}</extra>"))
     if not traces:
         return None
-    top = top_of(records, known)
+    top = top_of(records, sizes)
     layout = {"yaxis": {} if top is None else {"range": [-top, top]}, "hovermode": "closest"}
     title, y = "Residuals along the stream", "target − prediction"
     text = "Thick: the median. Between the thin lines of a model lie nine tenths of the samples."

@@ -129,15 +129,14 @@ def _along(records: Records) -> list[Section]:
     )
     events = along.drifts(records)
     unseen = "" if events else "No drift seen: no model's error has grown, and no tree restarted."
-    tables = [(name, records.relevance.get(name)) for name in records.colored]
-    known = [(name, table) for name, table in tables if table is not None and table.size]
+    tables = [(n, records.relevance[n]) for n in records.colored if n in records.relevance]
     what = "Error" if records.is_regression else "Accuracy"
     return [
         _section(f"{what} along the stream", figures),
         Section("Drift", unseen, [figure for figure in (events, share) if figure]),
         _section(
             "Relevance of features",
-            [along.relevance(*table, number) for number, table in enumerate(known)],
+            [along.relevance(*table, number) for number, table in enumerate(tables)],
             "How informative each feature has recently been about the target, from 0 to 1; forests"
             " split relevant features more often.",
         ),
