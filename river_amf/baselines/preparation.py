@@ -58,17 +58,14 @@ class TargetScaler(preprocessing.TargetStandardScaler):
 
 def numbers(x: Features) -> Features:
     """Return the numbers and booleans as floats, or raise ValueError if one is infinite."""
-    found = {name: as_number(name, value) for name, value in x.items() if isinstance(value, Number)}
-    return {name: value for name, value in found.items() if value == value}
+    values = {name: as_number(name, v) for name, v in x.items() if isinstance(v, Number)}
+    return {name: value for name, value in values.items() if value == value}
 
 
 def categories(x: Features) -> Features:
     """Return the features that are neither numbers nor missing, or raise for dates and lists."""
-    return {
-        name: plain(value)
-        for name, value in x.items()
-        if not isinstance(value, Number) and not is_missing(value) and not is_number(name, value)
-    }
+    texts = {name: v for name, v in x.items() if not isinstance(v, Number) and not is_missing(v)}
+    return {name: plain(value) for name, value in texts.items() if not is_number(name, value)}
 
 
 def present(x: Features) -> Features:
@@ -91,5 +88,4 @@ def split(of_numbers: list[Any], of_categories: list[Any]) -> compose.Transforme
 
 def scale_and_encode(*steps: Any) -> compose.TransformerUnion:
     """Standardize numbers, and send them through further steps; one-hot encode categories."""
-    one_hot = preprocessing.OneHotEncoder(drop_zeros=True)
-    return split([Scaler(), *steps], [one_hot])
+    return split([Scaler(), *steps], [preprocessing.OneHotEncoder(drop_zeros=True)])

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
-import sys
 from collections.abc import Callable, Hashable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +13,7 @@ from river import base, preprocessing
 
 _N_INPUTS = 256  # for features, by a hash of their names
 _N_UNITS = 32
+_MAX_LABELS = 64
 _OUTERMOST = 10.0  # of an input, in standard deviations: float32 holds no 1e39, nor its square
 _RATE = 0.01  # of Adam
 
@@ -24,19 +23,9 @@ Features = dict[Any, Any]
 Arrays = list[Any]
 
 
-def is_installed() -> bool:
-    """Return whether Keras and JAX can be imported, without doing so."""
-    try:
-        found = [importlib.util.find_spec(name) for name in ("keras", "jax")]
-    except ValueError:  # another object is in the place of one of them
-        return False
-    return all(spec is not None and spec.origin is not None for spec in found)
-
-
 def _keras() -> Any:
     """Import Keras on JAX, or raise ImportError."""
-    if "keras" not in sys.modules:
-        os.environ.setdefault("KERAS_BACKEND", "jax")
+    os.environ.setdefault("KERAS_BACKEND", "jax")
     try:
         import jax  # noqa: F401
         import keras
@@ -47,17 +36,12 @@ def _keras() -> Any:
     return keras
 
 
-class _Network(NamedTuple):
-    """Functions of a network's state, which is its weights and those of the optimizer."""
+@functools.cache  # all models of one length share what is compiled
+def _network(length: int) -> tuple[Callable[..., Any], ...]:
+    """Return three functions of a network's state, its weights and then those of the optimizer.
 
-    start: Callable[[int], Arrays]  # the state for a seed
-    learn: Callable[[Arrays, NDArray[np.float32], int, int], Arrays]  # the state after a step
-    predict: Callable[[Arrays, NDArray[np.float32], int], Any]  # the probabilities
-
-
-@functools.cache  # all models of one shape share what is compiled
-def _network(length: int, n_labels: int) -> _Network:
-    """Return a network for `length` samples and up to `n_labels` labels."""
+    They return the state for a seed, the state after a step, and the probabilities of labels.
+    """
     keras = _keras()
     import jax
     from jax import numpy as jnp
@@ -67,12 +51,11 @@ def _network(length: int, n_labels: int) -> _Network:
         kernel, recurrent = draw.GlorotUniform(seed), draw.Orthogonal(seed=seed)
         options = {"kernel_initializer": kernel, "recurrent_initializer": recurrent, "seed": seed}
         layers = [
-            keras.Input((length, _N_INPUTS + n_labels)),
+            keras.Input((length, _N_INPUTS + _MAX_LABELS)),
             keras.layers.GRU(_N_UNITS, **options),
-            keras.layers.Dense(n_labels, kernel_initializer="zeros"),
+            keras.layers.Dense(_MAX_LABELS, kernel_initializer="zeros"),
         ]
-        model = keras.Sequential(layers)
-        optimizer = keras.optimizers.Adam(_RATE, clipnorm=1.0)
+        model, optimizer = keras.Sequential(layers), keras.optimizers.Adam(_RATE, clipnorm=1.0)
         optimizer.build(model.trainable_variables)
         return model, optimizer
 
@@ -87,8 +70,7 @@ def _network(length: int, n_labels: int) -> _Network:
 
     def log_probabilities(weights: Arrays, window: Any, n_seen: Any) -> Any:
         scores, _ = model.stateless_call(weights, fixed, window[None])
-        is_seen = jnp.arange(n_labels) < n_seen
-        return jax.nn.log_softmax(jnp.where(is_seen, scores[0], -jnp.inf))
+        return jax.nn.log_softmax(jnp.where(jnp.arange(_MAX_LABELS) < n_seen, scores[0], -jnp.inf))
 
     def learn(state: Arrays, window: Any, label: Any, n_seen: Any) -> Arrays:
         weights, memory = state[:n_weights], state[n_weights:]
@@ -99,29 +81,16 @@ def _network(length: int, n_labels: int) -> _Network:
     def predict(state: Arrays, window: Any, n_seen: Any) -> Any:
         return jnp.exp(log_probabilities(state[:n_weights], window, n_seen))
 
-    return _Network(start, jax.jit(learn), jax.jit(predict))
+    return start, jax.jit(learn), jax.jit(predict)
 
 
 class RecurrentClassifier(base.Classifier):
-    """A GRU over the last samples, with a softmax over the labels seen so far.
+    """A GRU over the last `length` samples, with a softmax over the labels seen so far, 64 at most.
 
     Each sample is one step of Adam on the log-loss of its label. The network reads the features of
-    the last `length` samples, the new one included, each with the label before it. Features share
-    256 inputs, by a hash of their names; an absent one is 0.
-
-    Parameters
-    ----------
-    length
-        Number of samples that the network reads, at least 1.
-    max_labels
-        Number of labels, at most; a further one raises ValueError.
-    seed
-        Seed of the first weights. With `None`, predictions are not reproducible.
-
-    Notes
-    -----
-    Without Keras on JAX, ImportError is raised. Features must be finite numbers of a size of about
-    1, as after the scaler and encoder of `baselines.classifiers()["rnn"]`.
+    the last samples, the new one included, each with the label before it. Features, which must be
+    finite numbers of a size of about 1, share 256 inputs by a hash of their names; an absent one
+    is 0. Without a seed, predictions are not reproducible. ImportError without Keras on JAX.
 
     Examples
     --------
@@ -140,20 +109,17 @@ class RecurrentClassifier(base.Classifier):
     True
     """
 
-    def __init__(self, length: int = 8, max_labels: int = 64, seed: int | None = None) -> None:
+    _multiclass = True
+
+    def __init__(self, length: int = 8, seed: int | None = None) -> None:
         _keras()
         self.length = length
-        self.max_labels = max_labels
         self.seed = seed
         self._hasher = preprocessing.FeatureHasher(_N_INPUTS, seed=0)
         self._labels: dict[Hashable, int] = {}
         self._last: int | None = None  # the code of the last label
         self._state: Arrays = []
-        self._window = np.zeros((length, _N_INPUTS + max_labels), np.float32)
-
-    @property
-    def _multiclass(self) -> bool:
-        return True
+        self._window = np.zeros((length, _N_INPUTS + _MAX_LABELS), np.float32)
 
     def _with(self, x: Features) -> NDArray[np.float32]:
         """Return the last samples and one more, a row for each."""
@@ -167,22 +133,21 @@ class RecurrentClassifier(base.Classifier):
 
     def learn_one(self, x: Features, y: Hashable) -> None:
         """Learn one sample: a dict of numbers, and any hashable as its label."""
-        if y not in self._labels and len(self._labels) == self.max_labels:
-            raise ValueError(f"label {y!r} is one more than max_labels={self.max_labels}")
-        network, window = _network(self.length, self.max_labels), self._with(x)
-        if not self._state:
-            self._state = network.start(int(np.random.default_rng(self.seed).integers(2**31)))
+        if y not in self._labels and len(self._labels) == _MAX_LABELS:
+            raise ValueError(f"label {y!r} is one more than the {_MAX_LABELS} that a network takes")
+        start, learn, _ = _network(self.length)
+        window = self._with(x)
+        state = self._state or start(int(np.random.default_rng(self.seed).integers(2**31)))
         label = self._labels.setdefault(y, len(self._labels))
-        self._state = network.learn(self._state, window, label, len(self._labels))
+        self._state = learn(state, window, label, len(self._labels))
         self._window, self._last = window, label
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label seen so far; empty before the first sample."""
-        n_seen = len(self._labels)
-        if not n_seen:
+        if not self._labels:
             return {}
-        network = _network(self.length, self.max_labels)
-        answer = network.predict(self._state, self._with(x), n_seen)
-        probabilities = np.asarray(answer, np.float64)[:n_seen]
-        probabilities /= probabilities.sum()  # in float32 they sum to 1 only nearly
-        return dict(zip(self._labels, probabilities.tolist(), strict=True))
+        *_, predict = _network(self.length)
+        proba = np.asarray(predict(self._state, self._with(x), len(self._labels)), np.float64)
+        proba = proba[: len(self._labels)]
+        proba /= proba.sum()  # in float32 they sum to 1 only nearly
+        return dict(zip(self._labels, proba.tolist(), strict=True))

@@ -56,46 +56,41 @@ def of_trees(arena: Arena, outputs: ExpertOutputs, which: int = LOCATION) -> NDA
     return votes
 
 
-def stack_of_voters(arena: Arena, outputs: ExpertOutputs) -> Stack | None:
-    """Return the stack of trees and trends, or None if the forest predicts the mean of trees."""
-    settings, counters = arena.settings[0], arena.counters[0]
-    if not settings["is_stacked"]:
-        return None
-    even, odd = _groups(of_trees(arena, outputs))
-    base = 0.5 * (even + odd)
-    voters = {"even trees": even, "odd trees": odd}
-    if settings["n_recent"]:
-        fast = _mean(counters["fast_errors"], counters["fast_weight"])
-        slow = _mean(counters["slow_errors"], counters["slow_weight"])
-        voters |= {"mean, corrected fast": base + fast, "mean, corrected slowly": base + slow}
-    voters |= {f"{name} trend": p for name, p in _trends(arena, outputs).items()}
-    if settings["has_leaves"]:
-        leaves = of_trees(arena, outputs, LEAF)
-        even, odd = _groups(leaves)
-        stack = arena.stacks[OF_VOTERS]
-        unit = _mean(stack["error_squares"], stack["weight"])
-        agreement = unit / (unit + DOUBT * leaves.var()) if unit > 0.0 else 0.0
-        agreed = base + agreement * (0.5 * (even + odd) - base)
-        voters |= {"even leaves": even, "odd leaves": odd, "leaves that agree": agreed}
-    return Stack(base, voters, arena.stack_weights[OF_VOTERS])
+def stacks(arena: Arena, outputs: ExpertOutputs) -> dict[str, Stack]:
+    """Return the stacks of a forest, those of `voters`, `last` and `trend` that it has.
 
-
-def stack_of_last(arena: Arena, voters: Stack) -> Stack | None:
-    """Return the stack of the last target with the others, or None if that is no expert."""
-    if not arena.settings["has_last"][0]:
-        return None
-    last = float(arena.counters["last_target"][0])
-    return Stack(last, {"all voters": voters.predict()}, arena.stack_weights[OF_LAST])
-
-
-def stack_of_trends(arena: Arena, outputs: ExpertOutputs) -> Stack | None:
-    """Return the stack that gives the trend, or None without one."""
-    voters = _trends(arena, outputs)
-    if not voters:
-        return None
-    base = sum(voters.values()) / len(voters)
-    voters |= {"mean of recent targets": float(arena.counters["target_mean"][0])}
-    return Stack(base, voters, arena.stack_weights[OF_TRENDS])
+    The voters are trees and trends, `last` is the last target with all of them, and `trend` gives
+    the trend.
+    """
+    settings, counters, weights = arena.settings[0], arena.counters[0], arena.stack_weights
+    votes = outputs.votes[len(arena.trees) :, LOCATION].tolist()
+    trends = dict(zip(NAMES, votes, strict=False)) if len(arena.trends) else {}
+    result = {}
+    if settings["is_stacked"]:
+        even, odd = _groups(of_trees(arena, outputs))
+        base = 0.5 * (even + odd)
+        voters = {"even trees": even, "odd trees": odd}
+        if settings["n_recent"]:
+            fast = _mean(counters["fast_errors"], counters["fast_weight"])
+            slow = _mean(counters["slow_errors"], counters["slow_weight"])
+            voters |= {"mean, corrected fast": base + fast, "mean, corrected slowly": base + slow}
+        voters |= {f"{name} trend": p for name, p in trends.items()}
+        if settings["has_leaves"]:
+            leaves, stack = of_trees(arena, outputs, LEAF), arena.stacks[OF_VOTERS]
+            even, odd = _groups(leaves)
+            unit = _mean(stack["error_squares"], stack["weight"])
+            agreement = unit / (unit + DOUBT * leaves.var()) if unit > 0.0 else 0.0
+            agreed = base + agreement * (0.5 * (even + odd) - base)
+            voters |= {"even leaves": even, "odd leaves": odd, "leaves that agree": agreed}
+        result["voters"] = Stack(base, voters, weights[OF_VOTERS])
+        if settings["has_last"]:
+            together = {"all voters": result["voters"].predict()}
+            result["last"] = Stack(float(counters["last_target"]), together, weights[OF_LAST])
+    if trends:
+        base = sum(trends.values()) / len(trends)
+        trends["mean of recent targets"] = float(counters["target_mean"])
+        result["trend"] = Stack(base, trends, weights[OF_TRENDS])
+    return result
 
 
 def _groups(votes: NDArray[np.float64]) -> tuple[float, float]:
@@ -105,12 +100,6 @@ def _groups(votes: NDArray[np.float64]) -> tuple[float, float]:
 
 def _mean(total: float, weight: float) -> float:
     return float(total / weight) if weight > 0.0 else 0.0
-
-
-def _trends(arena: Arena, outputs: ExpertOutputs) -> dict[str, float]:
-    """Return the prediction of each trend."""
-    votes = outputs.votes[len(arena.trees) :, LOCATION].tolist()
-    return dict(zip(NAMES, votes, strict=False)) if len(arena.trends) else {}
 
 
 def inputs(

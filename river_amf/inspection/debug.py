@@ -122,28 +122,26 @@ def _of_target(
     arena, origin = forest._arena, forest._labels.origin
     ends = dict(zip(("prediction", "lower", "upper"), (outputs.answer, *interval), strict=True))
     tables = {f"Prediction, with an interval of {_LEVEL:.0%}": pd.DataFrame(ends, [""])}
-    voters = trend_experts.stack_of_voters(arena, outputs)
-    last = trend_experts.stack_of_last(arena, voters) if voters else None
-    trend = trend_experts.stack_of_trends(arena, outputs)
-    stacks = {
-        f"Voters ({'together they predict' if last else 'the forest predicts'} {_STACK})": voters,
-        f"Last target, the base (the forest predicts {_STACK})": last,
-        f"Trend ({_STACK}; added to the trees with odd indices)": trend,
+    stacks = trend_experts.stacks(arena, outputs)
+    predicts = "together they predict" if "last" in stacks else "the forest predicts"
+    titles = {
+        "voters": f"Voters ({predicts} {_STACK})",
+        "last": f"Last target, the base (the forest predicts {_STACK})",
+        "trend": f"Trend ({_STACK}; added to the trees with odd indices)",
     }
-    for title, stack in stacks.items():
-        if stack is not None:
-            weights = [math.nan, *stack.weights[: len(stack.voters)]]
-            predictions = origin + np.array([stack.base, *stack.voters.values()])
-            columns = {"weight": weights, "prediction": predictions}
-            tables[title] = pd.DataFrame(columns, ["base", *stack.voters])
+    for key, stack in stacks.items():
+        weights = [math.nan, *stack.weights[: len(stack.voters)]]
+        predictions = origin + np.array([stack.base, *stack.voters.values()])
+        columns = {"weight": weights, "prediction": predictions}
+        tables[titles[key]] = pd.DataFrame(columns, ["base", *stack.voters])
     columns = {
         "prediction": origin + trend_experts.of_trees(arena, outputs),
         "scale": np.sqrt(outputs.votes[: len(depths), SPREAD]),
         "depth": depths,
     }
-    title = "Trees" if voters else "Trees (the forest predicts their mean)"
+    title = "Trees" if "voters" in stacks else "Trees (the forest predicts their mean)"
     tables[title] = pd.DataFrame(columns, depths.index)
-    if trend is not None:
+    if "trend" in stacks:
         title = "Inputs of the trends (products of a trend add up to its prediction)"
         tables[title] = _strongest(weights_of(forest, outputs), ", ")
     return tables

@@ -36,11 +36,6 @@ def tree_table(model: Any) -> pd.DataFrame:
         One row per tree, with the figures of `model[tree].summary` (`is_full`: whether it has
         reached `max_nodes`) and `n_restarts`.
 
-    Raises
-    ------
-    TypeError
-        If the model is not a forest.
-
     Examples
     --------
     >>> from river_amf import AMFClassifier, inspection

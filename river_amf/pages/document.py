@@ -1,7 +1,7 @@
 """A page of sections with text, tables and figures, as one HTML file that needs nothing else.
 
-Figures are plotly's dicts of data and layout. `page.html` is the skeleton, and `page.css` has all
-colors that differ between light and dark, those of axes and texts in figures among them.
+`page.html` is the skeleton, and `page.css` has all colors that differ between light and dark, those
+of axes and texts in figures among them.
 """
 
 from __future__ import annotations
@@ -50,14 +50,17 @@ _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a section: a drawing or a table, with its title and text."""
+    """A figure of a section: traces of plotly or a table, with its title and text."""
 
     id: str  # in the page: letters, digits and hyphens
     title: str
-    drawing: Mapping[str, Any] = field(default_factory=dict)  # of plotly: `data` and `layout`
-    text: str = ""  # what is to be seen; a paragraph below
-    rows: Sequence[str] = ()  # names that stand above the rows of the drawing
-    body: str = ""  # HTML in the place of a drawing
+    traces: Sequence[Mapping[str, Any]] = ()
+    x: str = ""  # titles of the axes
+    y: str = ""
+    layout: Mapping[str, Any] = field(default_factory=dict)  # as plotly has it, without titles
+    text: str = ""  # a paragraph below
+    rows: Sequence[str] = ()  # names that stand above the rows of the traces
+    body: str = ""  # HTML in the place of traces
     is_wide: bool = False  # whether it takes the whole width even where there is room for two
 
 
@@ -158,17 +161,18 @@ def _section_html(section: Section) -> str:
 
 def _figure_html(figure: Figure) -> str:
     body, wide = figure.body, " wide" * figure.is_wide
-    if figure.drawing:
-        layout = {"height": _HEIGHT, "template": {"layout": _TEMPLATE}} | figure.drawing["layout"]
-        drawn = {**figure.drawing, "layout": layout}
+    if figure.traces:
+        layout = {"height": _HEIGHT, "template": {"layout": _TEMPLATE}, **figure.layout}
+        for axis, title in (("xaxis", figure.x), ("yaxis", figure.y)):
+            layout[axis] = {"title": {"text": title}, **layout.get(axis, {})}
         options = {"full_html": False, "include_plotlyjs": False, "validate": False}
+        drawn = {"data": [*figure.traces], "layout": layout}
         plot = to_html(drawn, _CONFIG, div_id=figure.id, **options)
         names = "".join(f"<div>{name_html(name)}</div>" for name in figure.rows)
         body = f'<div class="plot"><div class="rows">{names}</div>{plot}</div>'
     caption = f"<figcaption>{escaped(figure.text)}</figcaption>" if figure.text else ""
-    return (
-        f'<figure class="figure{wide}"><h3>{name_html(figure.title)}</h3>{body}{caption}</figure>'
-    )
+    title = f"<h3>{name_html(figure.title)}</h3>"
+    return f'<figure class="figure{wide}">{title}{body}{caption}</figure>'
 
 
 def _paragraph(text: str) -> str:

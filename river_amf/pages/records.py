@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import pandas as pd
+
+from river_amf.pages import palette
 
 Tables = Mapping[str, pd.DataFrame]  # by the name of the model
 
@@ -45,16 +48,18 @@ class Records:
         """Names of the models that have run at all, in the order of the table."""
         return [name for name in self.table.index if name in set(self.curves["model"])]
 
-    @property
-    def scores(self) -> dict[str, float]:
-        """The final score of each model, by name, NaN where it is unknown."""
-        column = self.table[self.measure]
-        return {name: float(column.get(name, math.nan)) for name in self.models}
+    @cached_property
+    def looks(self) -> dict[str, palette.Look]:
+        """The style of each model, those behind first."""
+        scores = {name: float(self.table[self.measure].get(name, math.nan)) for name in self.models}
+        floors = [name for name in self.floors if name in scores]
+        return palette.looks(scores, floors, smaller_is_better=self.is_regression)
 
     @property
-    def n_samples(self) -> int:
-        """Number of samples that the longest run has learned."""
-        return int(self.curves["n_samples"].max()) if len(self.curves) else 0
+    def colored(self) -> list[str]:
+        """Names of the models with a color, which look at features, in the order of the table."""
+        named = [name for name in self.models if self.looks[name].is_named]
+        return [name for name in named if name not in self.floors]
 
     def curve(self, model: str, column: str) -> pd.Series | None:
         """Return the known values of a column for one model by `n_samples`; None if there are none.

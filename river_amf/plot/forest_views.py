@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import itertools
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +33,12 @@ _MEASURES = {  # columns of `inspection.feature_importance`, in words
 }
 _PALE = "#9fc9e5"  # color of a standard deviation
 
+# A text, and bars: their start and width as shares of the box, color and name
+_Content = tuple[str, list[tuple[float, float, str, str]]]
+
 
 @dataclass
-class _Box:
+class _Node:
     """A drawn node: its row of `inspection.node_table`, and its position."""
 
     row: Any
@@ -42,64 +46,6 @@ class _Box:
     share: float
     mass: float
     n_below: int  # number of nodes below it that are not drawn
-
-
-class _Labels:
-    """Texts and bars of the nodes of a classifier: counts of labels."""
-
-    def __init__(self, rows: list[Any], n_levels: int) -> None:
-        self._colors = label_colors(rows[0].counts)
-        self._n_columns = n_levels
-        self.n_legend_rows = -(-len(self._colors) // n_levels)
-
-    def text(self, row: Any) -> str:
-        """Return the counts of a node, with as many labels as fit."""
-        counts = {label: row.counts[label] for label in self._colors}
-        return _fitting(
-            counts_text(counts, most, lambda label: name(label, 12)) for most in (4, 3, 2, 1)
-        )
-
-    def bars(self, row: Any) -> Iterator[tuple[float, float, str, str]]:
-        """Yield a bar for each label: its start and width as shares of the box, color and name."""
-        start = 0.0
-        for label, color in self._colors.items():
-            width = row.counts[label] / row.n_samples
-            yield start, width, color, repr(label)
-            start += width
-
-    def draw_legend(self, ax: Axes) -> None:
-        """Name the colors."""
-        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-        add_legend(ax, self._colors, ncols=self._n_columns, frameon=False, **above)
-
-
-class _Targets:
-    """Texts and bars of the nodes of a regressor: mean and standard deviation of the targets."""
-
-    n_legend_rows = 1
-
-    def __init__(self, rows: list[Any], n_levels: int) -> None:
-        self._low = min(row.mean - row.std for row in rows)
-        self._range = max(row.mean + row.std for row in rows) - self._low
-        self._tolerance = 0.001 * self._range
-
-    def text(self, row: Any) -> str:
-        """Return mean, standard deviation and number of samples of a node."""
-        mean, std = (number_text(value, self._tolerance) for value in (row.mean, row.std))
-        return f"{mean} ± {std} ({count_text(row.n_samples)})"
-
-    def bars(self, row: Any) -> Iterator[tuple[float, float, str, str]]:
-        """Yield a bar around the mean and a mark on it: start, width, color and name."""
-        scale = 1.0 / self._range if self._range else 0.0
-        middle = scale * (row.mean - self._low)
-        yield middle - scale * row.std, 2.0 * scale * row.std, _PALE, "std"
-        yield min(max(middle - 0.5 * _TICK, 0.0), 1.0 - _TICK), _TICK, COLORS[0], "mean"
-
-    def draw_legend(self, ax: Axes) -> None:
-        """Tell the scale of the bars."""
-        ends = (number_text(end, self._tolerance) for end in (self._low, self._low + self._range))
-        text = "mean ± standard deviation (samples); bars from {} to {}".format(*ends)
-        ax.set_title(text, loc="left", fontsize=plt.rcParams["legend.fontsize"])
 
 
 def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) -> Axes:
@@ -142,58 +88,79 @@ def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) 
     table = inspection.node_table(forest, tree)
     if table.empty:
         raise ValueError(f"tree {tree} has no nodes: it has not learned anything since it started")
-    boxes = _lay_out(table, max_depth, use_aggregation=forest.use_aggregation)
-    n_levels = 1 + max(box.row.depth for box in boxes)
-    n_rows = 1.0 + max(box.place for box in boxes)
-    kind = _Labels if "counts" in table.columns else _Targets
-    content = kind([box.row for box in boxes], n_levels)
-    height = 0.25 * content.n_legend_rows + max(1.0, 0.66 * n_rows)
+    nodes = _lay_out(table, max_depth, use_aggregation=forest.use_aggregation)
+    rows = [node.row for node in nodes.values()]
+    n_levels = 1 + max(row.depth for row in rows)
+    n_rows = 1.0 + max(node.place for node in nodes.values())
+    colors = label_colors(rows[0].counts) if "counts" in table.columns else {}
+    height = 0.25 * max(1, -(-len(colors) // n_levels)) + max(1.0, 0.66 * n_rows)
     ax = new_axes(ax, (0.5 + 2.4 * n_levels, height))
     ax.set_axis_off()
-    ax.set_xlim(-0.05, n_levels - 1 + _WIDTH + (_CUT if any(b.n_below for b in boxes) else 0.05))
+    room = _CUT if any(node.n_below for node in nodes.values()) else 0.05
+    ax.set_xlim(-0.05, n_levels - 1 + _WIDTH + room)
     ax.set_ylim(n_rows - 0.5, -0.5)
-    content.draw_legend(ax)
+    if colors:
+        above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
+        add_legend(ax, colors, ncols=n_levels, frameon=False, **above)
+        contents = [_of_labels(row, colors) for row in rows]
+    else:
+        low, high = min(r.mean - r.std for r in rows), max(r.mean + r.std for r in rows)
+        ends = (number_text(end, 0.001 * (high - low)) for end in (low, high))
+        text = "mean ± standard deviation (samples); bars from {} to {}".format(*ends)
+        ax.set_title(text, loc="left", fontsize=plt.rcParams["legend.fontsize"])
+        contents = [_of_targets(row, low, high) for row in rows]
     size = _font_size(ax)
-    places = {box.row.node: box for box in boxes}
-    for box in boxes:
-        _draw_box(ax, box, content, size)
-        if box.row.parent in places:
-            _draw_edge(ax, places[box.row.parent], box, size)
+    for node, content in zip(nodes.values(), contents, strict=True):
+        _draw(ax, node, nodes.get(node.row.parent), content, size)
     return ax
 
 
-def _lay_out(table: pd.DataFrame, max_depth: int, *, use_aggregation: bool) -> list[_Box]:
-    """Return the nodes to draw, parents first, with their positions."""
+def _of_labels(row: Any, colors: dict[Hashable, str]) -> _Content:
+    """Return the counts of a node, as many labels as fit, and a bar for each."""
+    counts = {label: row.counts[label] for label in colors}
+    text = _fitting(counts_text(counts, n, lambda label: name(label, 12)) for n in (4, 3, 2, 1))
+    ends = np.cumsum([0.0, *counts.values()]) / row.n_samples
+    return text, [*zip(ends, np.diff(ends), colors.values(), map(repr, colors), strict=False)]
+
+
+def _of_targets(row: Any, low: float, high: float) -> _Content:
+    """Return mean, standard deviation and samples of a node, and bars of the first two."""
+    mean, std = (number_text(value, 0.001 * (high - low)) for value in (row.mean, row.std))
+    scale = 1.0 / (high - low) if high > low else 0.0
+    middle, half = scale * (row.mean - low), scale * row.std
+    tick = min(max(middle - 0.5 * _TICK, 0.0), 1.0 - _TICK)
+    bars = [(middle - half, 2.0 * half, _PALE, "std"), (tick, _TICK, COLORS[0], "mean")]
+    return f"{mean} ± {std} ({count_text(row.n_samples)})", bars
+
+
+def _lay_out(table: pd.DataFrame, max_depth: int, *, use_aggregation: bool) -> dict[int, _Node]:
+    """Return the nodes to draw by their numbers, parents first, with their positions."""
     # Each end of the drawn tree takes one row; a parent is centered between its children.
-    nodes: Iterable[Any] = table.itertuples()
-    rows = {row.node: row for row in nodes}
+    numbered: Iterable[Any] = table.itertuples()
+    rows = {row.node: row for row in numbered}
     n_nodes = dict.fromkeys(rows, 1)
     for row in sorted(rows.values(), key=lambda row: -row.depth):
         if row.parent in rows:
             n_nodes[row.parent] += n_nodes[row.node]
-    boxes: list[_Box] = []
-    n_ends = 0
+    nodes: dict[int, _Node] = {}
+    ends = itertools.count()
 
-    def lay_out(node: int, remaining: float) -> float:
+    def lay_out(number: int, remaining: float) -> float:
         """Add a subtree, and return the position of its root."""
-        nonlocal n_ends
-        row = rows[node]
-        is_leaf = row.left < 0
-        share = 1.0 if is_leaf else 0.0
-        if use_aggregation and not is_leaf:
+        row = rows[number]
+        share = 1.0 if row.left < 0 else 0.0
+        if use_aggregation and row.left >= 0:
             share = float(np.exp(-np.logaddexp(0.0, -row.log_odds)))
-        n_below = n_nodes[node] - 1 if row.depth == max_depth else 0
-        box = _Box(row, float(n_ends), share, remaining * share, n_below)
-        boxes.append(box)
-        if is_leaf or row.depth == max_depth:
-            n_ends += 1
-        else:
-            rest = remaining * (1.0 - share)
-            box.place = 0.5 * (lay_out(row.left, rest) + lay_out(row.right, rest))
-        return box.place
+        is_end = row.left < 0 or row.depth == max_depth
+        n_below = n_nodes[number] - 1 if is_end else 0
+        nodes[number] = node = _Node(row, 0.0, share, remaining * share, n_below)
+        below = () if is_end else (row.left, row.right)
+        places = [lay_out(child, remaining * (1.0 - share)) for child in below]
+        node.place = sum(places) / 2 if places else float(next(ends))
+        return node.place
 
     lay_out(table.loc[table["parent"] < 0, "node"].iloc[0], 1.0)
-    return boxes
+    return nodes
 
 
 def _font_size(ax: Axes) -> float:
@@ -203,40 +170,35 @@ def _font_size(ax: Axes) -> float:
     if engine is not None:
         engine.execute(figure)
     points = 72.0 / ax.figure.dpi
-    (left, bottom), (right, top) = ax.transData.transform([(0.0, 0.5 * _HEIGHT), (_WIDTH, 0.0)])
-    height, width = 2.0 * (top - bottom) * points, (right - left) * points
+    (left, bottom), (right, top) = ax.transData.transform([(0.0, _HEIGHT), (_WIDTH, 0.0)])
+    height, width = (top - bottom) * points, (right - left) * points
     return float(min(9.0, height / 4.6, width / (0.64 * _LONGEST)))
 
 
-def _draw_box(ax: Axes, box: _Box, content: _Labels | _Targets, size: float) -> None:
-    """Draw a node: its text, with a bar of its counts or targets below."""
-    row = box.row
-    left, top = float(row.depth), box.place - 0.5 * _HEIGHT
-    gid = f"node {row.node}"
-    border: dict[str, Any] = {"linewidth": 0.8 + 1.6 * box.mass, "edgecolor": "#444444"}
-    style: dict[str, Any] = {"facecolor": "white", "zorder": 2, "gid": gid}
-    ax.add_patch(Rectangle((left, top), _WIDTH, _HEIGHT, **style, **border))
-    text = f"{_split_text(row)}\n{content.text(row)}\nshare {box.share:.2f}, mass {box.mass:.2f}"
-    center = left + 0.5 * _WIDTH, box.place - 0.5 * _BAR
-    style = {"linespacing": 1.15, "zorder": 4, "gid": gid, "parse_math": False}
+def _draw(ax: Axes, node: _Node, parent: _Node | None, content: _Content, size: float) -> None:
+    """Draw a node, with a bar of its counts or targets, and the edge from its parent."""
+    row, place = node.row, node.place
+    left, top, gid = float(row.depth), place - 0.5 * _HEIGHT, f"node {row.node}"
+    border: dict[str, Any] = {"linewidth": 0.8 + 1.6 * node.mass, "edgecolor": "#444444"}
+    border |= {"facecolor": "white", "zorder": 2, "gid": gid}
+    ax.add_patch(Rectangle((left, top), _WIDTH, _HEIGHT, **border))
+    text = f"{_split_text(row)}\n{content[0]}\nshare {node.share:.2f}, mass {node.mass:.2f}"
+    style: dict[str, Any] = {"linespacing": 1.15, "zorder": 4, "gid": gid, "parse_math": False}
+    center = left + 0.5 * _WIDTH, place - 0.5 * _BAR
     ax.text(*center, text, ha="center", va="center", size=size, **style)
-    for start, width, color, what in content.bars(row):
-        place = left + _WIDTH * start, top + _HEIGHT - _BAR
-        gid = f"node {row.node} {what}"
-        ax.add_patch(Rectangle(place, _WIDTH * width, _BAR, facecolor=color, zorder=3, gid=gid))
-    if box.n_below:
-        text = f"+{box.n_below} nodes"
-        ax.text(left + _WIDTH + 0.03, box.place, text, va="center", size=size, color="#555555")
-
-
-def _draw_edge(ax: Axes, parent: _Box, child: _Box, size: float) -> None:
-    """Draw the edge from a node to its child, labeled by whether the split is true there."""
-    start, end = parent.row.depth + _WIDTH, float(child.row.depth)
-    ax.plot([start, end], [parent.place, child.place], color="#888888", linewidth=1.0, zorder=1)
-    is_true = child.row.node == parent.row.left
-    text, shift, va = ("yes", -0.06, "bottom") if is_true else ("no", 0.06, "top")
-    style: dict[str, Any] = {"size": 0.85 * size, "color": "#555555"}
-    ax.text(end - 0.02, child.place + shift, text, ha="right", va=va, **style)
+    for start, width, color, what in content[1]:
+        corner, style = (left + _WIDTH * start, top + _HEIGHT - _BAR), {"gid": f"{gid} {what}"}
+        ax.add_patch(Rectangle(corner, _WIDTH * width, _BAR, facecolor=color, zorder=3, **style))
+    if node.n_below:
+        style = {"va": "center", "size": size, "color": "#555555"}
+        ax.text(left + _WIDTH + 0.03, place, f"+{node.n_below} nodes", **style)
+    if parent is not None:
+        across, up = (left - 1.0 + _WIDTH, left), (parent.place, place)
+        ax.plot(across, up, color="#888888", linewidth=1.0, zorder=1)
+        is_true = row.node == parent.row.left
+        text, shift, va = ("yes", -0.06, "bottom") if is_true else ("no", 0.06, "top")
+        style = {"ha": "right", "va": va, "size": 0.85 * size, "color": "#555555"}
+        ax.text(left - 0.02, place + shift, text, **style)
 
 
 def _split_text(row: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -93,9 +94,8 @@ def decision_surface(
     if forest is not None and forest._arena is None:
         raise ValueError(_NOTHING)
     if features is None:
-        features = (
-            dict.fromkeys(k for x, _ in samples for k in x) if forest is None else forest._features
-        )
+        features = dict.fromkeys(k for x, _ in samples for k in x)
+        features = features if forest is None else forest._features
     names = list(features)
     if len(names) != 2 or names[0] == names[1]:
         raise ValueError(
@@ -104,7 +104,6 @@ def decision_surface(
     across, up = (_grid_values(forest, feature, samples, resolution) for feature in names)
     points = [dict(zip(names, (a, b), strict=True)) for b in up.tolist() for a in across.tolist()]
     located = [(x, y) for x, y in samples if not any(is_missing(x.get(k)) for k in names)]
-    targets = [y for _, y in located]
     style: dict[str, Any]
     if isinstance(model, base.Regressor):
         values = np.array([model.predict_one(x) for x in points], np.float64)  # NaN for None
@@ -113,15 +112,22 @@ def decision_surface(
         ax = new_axes(ax, (5.4, 4.2))
         mesh = ax.pcolormesh(across, up, values.reshape(resolution, -1), shading="nearest")
         ax.figure.colorbar(mesh, ax=ax, label="prediction")
-        style = {"c": targets, "cmap": mesh.cmap, "norm": mesh.norm}
+        style = {"c": [y for _, y in located], "cmap": mesh.cmap, "norm": mesh.norm}
     else:
         answers = [_probabilities(model, x) for x in points]
-        colors = label_colors({label for answer in answers for label in answer} | {*targets})
-        picture = _blend(answers, colors)
+        labels = set().union(*answers)
+        if not labels:
+            raise ValueError(_NOTHING)
+        colors = label_colors(labels | {y for _, y in located})
+        proba = np.array([[answer.get(label, 0.0) for label in colors] for answer in answers])
+        chance = 1.0 / len(labels) if len(labels) > 1 else 0.0
+        strength = _STRONGEST * ((proba.max(axis=1) - chance) / (1.0 - chance)).clip(0.0, 1.0)
+        hues = np.array([to_rgb(color) for color in colors.values()])[proba.argmax(axis=1)]
+        picture = 1.0 + strength[:, None] * (hues - 1.0)  # white where all are equal
         ax = new_axes(ax, (5.0, 4.2))
         ax.pcolormesh(across, up, picture.reshape(resolution, -1, 3), shading="nearest")
         add_legend(ax, colors, loc="best", ncols=-(-len(colors) // 10))
-        style = {"c": [colors[y] for y in targets]}
+        style = {"c": [colors[y] for _, y in located]}
     if located:
         a, b = ([x[feature] for x, _ in located] for feature in names)
         ax.scatter(a, b, s=14.0, linewidths=0.6, edgecolors="white", **style)
@@ -134,8 +140,8 @@ def _grid_values(
     forest: Any, feature: Hashable, samples: list[Sample], resolution: int
 ) -> NDArray[np.float64]:
     """Return the values of a feature for which to predict, or raise ValueError."""
-    known = [x[feature] for x, _ in samples if not is_missing(x.get(feature))]
-    numbers = [as_number(feature, value) for value in known]
+    values = (x[feature] for x, _ in samples if not is_missing(x.get(feature)))
+    numbers = [as_number(feature, value) for value in values]
     if not numbers and forest is not None and forest._features.categories(feature) is None:
         column = forest._features.column(feature)
         numbers = [] if column is None else forest._arena.ranges[:, column].tolist()
@@ -148,22 +154,7 @@ def _grid_values(
 
 def _probabilities(model: Any, x: dict[Hashable, Any]) -> dict[Any, float]:
     """Return probabilities by label; 1 for the predicted label of a model without probabilities."""
-    try:
-        answer: dict[Any, float] = model.predict_proba_one(x)
-    except NotImplementedError:
-        label = model.predict_one(x)
-        answer = {} if label is None else {label: 1.0}
-    return answer
-
-
-def _blend(answers: list[dict[Any, float]], colors: dict[Any, str]) -> NDArray[np.float64]:
-    """Return the color of the most probable label at each point, white where all are equal."""
-    n_labels = len(set().union(*answers))
-    if not n_labels:
-        raise ValueError(_NOTHING)
-    proba = np.array([[answer.get(label, 0.0) for label in colors] for answer in answers])
-    chance = 1.0 / n_labels if n_labels > 1 else 0.0
-    strength = _STRONGEST * ((proba.max(axis=1) - chance) / (1.0 - chance)).clip(0.0, 1.0)
-    hues = np.array([to_rgb(color) for color in colors.values()])[proba.argmax(axis=1)]
-    picture: NDArray[np.float64] = 1.0 + strength[:, None] * (hues - 1.0)
-    return picture
+    with contextlib.suppress(NotImplementedError):
+        return dict(model.predict_proba_one(x))
+    label = model.predict_one(x)
+    return {} if label is None else {label: 1.0}

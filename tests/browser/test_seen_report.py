@@ -24,51 +24,32 @@ def numbers():
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory):
-    """Return the files of pages, by name."""
-    folder = tmp_path_factory.mktemp("pages")
-    models = {EVIL: "adaptive", OTHER: "gaussian-nb"}
-    for name, samples in (("labels", labels()), ("numbers", numbers())):
-        of_task = models if name == "labels" else None
-        evaluation.report(list(samples), of_task, seed=1).save(folder / f"{name}.html")
+def visit(chromium, tmp_path_factory):
+    """Return a function that opens a page; an error or request of any page fails in the end."""
+    models, problems = {EVIL: "adaptive", OTHER: "gaussian-nb"}, []
+    folder = tmp_path_factory.mktemp("pictures")
+    evaluation.report(list(labels()), models, seed=1).save(folder / "labels.html")
+    evaluation.report(list(numbers()), seed=1).save(folder / "numbers.html")
     constant = [({"a": 1, "b": 2}, "x")] * 100
     evaluation.report(constant, ["adaptive"], seed=1).save(folder / "constant.html")
-    return folder
 
-
-@pytest.fixture(scope="module")
-def browser(chromium):
-    """Start the browser, and stop it."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
+
+        def open_page(name, width, scheme="light"):
+            window = {"width": width, "height": 1000}
+            page = browser.new_page(viewport=window, color_scheme=scheme, offline=True)
+            page.on("console", lambda m: problems.append(m.text) if m.type != "log" else None)
+            page.on("pageerror", lambda error: problems.append(str(error)))
+            file = (folder / f"{name}.html").as_uri()
+            page.on("request", lambda r: problems.append(r.url) if r.url != file else None)
+            page.goto(file)
+            page.wait_for_function("!document.querySelector('.plot:not(:has(.main-svg))')")
+            page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
+            return page
+
+        yield open_page
         browser.close()
-
-
-@pytest.fixture
-def visit(browser, pages, tmp_path_factory):
-    """Return a function that opens a page; the test fails on any error or request of the page."""
-    problems, contexts = [], []
-
-    def open_page(name, width, scheme):
-        window = {"width": width, "height": 1000}
-        contexts.append(browser.new_context(viewport=window, color_scheme=scheme, offline=True))
-        page = contexts[-1].new_page()
-        page.on("console", lambda m: problems.append(m.text) if m.type != "log" else None)
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        file = (pages / f"{name}.html").as_uri()
-        page.on("request", lambda r: problems.append(r.url) if r.url != file else None)
-        page.goto(file)
-        page.wait_for_function(
-            "document.querySelectorAll('.plot:not(:has(.main-svg))').length == 0"
-        )
-        folder = tmp_path_factory.getbasetemp() / "pictures0"
-        page.screenshot(path=folder / f"{name}-{width}-{scheme}.png", full_page=True)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
     assert problems == []
 
 
@@ -108,41 +89,33 @@ def test_page_fits_and_can_be_read(visit, name, width, scheme):
 
 
 def test_names_with_markup_do_nothing(visit):
-    page = visit("labels", 1600, "light")
+    page = visit("labels", 1600)
     assert page.title() == "list"
     assert page.locator("img, main script:not([nonce])").count() == 0
     for selector in ("nav span .name", "tbody th .name", "h3 .name"):
         assert EVIL in page.locator(selector).all_text_contents(), selector
     assert OTHER in page.locator("tbody th .name").all_text_contents()
     assert EVIL in page.locator(".rows .name").all_text_contents()
-    box = page.locator("#accuracy .nsewdrag").bounding_box()
     page.locator("#accuracy").scroll_into_view_if_needed()
-    box = page.locator("#accuracy .nsewdrag").bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=3)
-    label = page.locator("#accuracy .hoverlayer .legendtext").first
-    label.wait_for(state="attached")
-    texts = page.locator("#accuracy .hoverlayer .legendtext").all_text_contents()
+    (left, top, width, height), *_ = boxes(page, "#accuracy .nsewdrag")
+    page.mouse.move(left + width / 2, top + height / 2, steps=3)
+    labels = page.locator("#accuracy .hoverlayer .legendtext")
+    labels.first.wait_for(state="attached")
+    texts = labels.all_text_contents()
     assert [t.rpartition(" : ")[0] for t in texts][:2] == [EVIL, OTHER]
     assert page.title() == "list"
 
 
 @pytest.mark.parametrize("width", [390, 1600])
-def test_names_are_cut_in_the_middle_where_there_is_no_room(visit, width):
-    page = visit("labels", width, "light")
+def test_names_are_cut_and_tables_scroll_where_there_is_no_room(visit, width):
+    page = visit("labels", width)
     for end in "12":
-        name = page.locator(".rows .name", has_text=LONG + end)
-        head, tail = name.locator("span").nth(0), name.locator("span").nth(1)
-        is_cut = head.evaluate("e => e.scrollWidth > e.clientWidth")
-        assert is_cut == (width == 390)
+        head, tail = page.locator(".rows .name", has_text=LONG + end).locator("span").all()
+        assert head.evaluate("e => e.scrollWidth > e.clientWidth") == (width == 390)
         assert tail.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
         assert tail.text_content().endswith(end)
-        right = tail.bounding_box()["x"] + tail.bounding_box()["width"]
-        assert right <= width
-
-
-def test_tables_show_that_they_scroll(visit):
-    page = visit("labels", 390, "light")
+        assert tail.evaluate("e => e.getBoundingClientRect().right") <= width
     table = page.locator(".scroll").first
-    assert table.evaluate("e => e.scrollWidth > e.clientWidth")
+    assert table.evaluate("e => e.scrollWidth > e.clientWidth") == (width == 390)
     assert "local" in table.evaluate("e => getComputedStyle(e).backgroundAttachment")
     assert table.evaluate("e => e.tabIndex") == 0

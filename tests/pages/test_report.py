@@ -1,5 +1,6 @@
 """Reports: each number against the same one computed from all predictions of a plain loop."""
 
+import contextlib
 import math
 import random
 import re
@@ -41,39 +42,44 @@ def numbered(n_samples, seed=0):
 
 
 class Plain:
-    """The predictions of a model in a plain loop."""
+    """The targets, predictions and what is beside them of a model in a plain loop."""
 
     def __init__(self, model, samples):
         self.model, self.rows = model.clone(), []
         for x, y in samples:
-            self.rows.append((y, *self.ask(x)))
+            self.rows.append((y, *self.predict(x)))
             self.model.learn_one(x, y)
 
-    def ask(self, x):
-        if hasattr(self.model, "predict_proba_one"):
-            try:
-                proba = self.model.predict_proba_one(x)
-            except NotImplementedError:
-                return self.model.predict_one(x), None
-            return most_probable(proba), proba
-        interval = None
+    def predict(self, x):
         if isinstance(self.model, AMFRegressor):
-            interval = self.model.predict_one(x, with_interval=True)
-        return self.model.predict_one(x), interval
+            return self.model.predict_one(x), self.model.predict_one(x, with_interval=True)
+        if hasattr(self.model, "predict_proba_one"):
+            with contextlib.suppress(NotImplementedError):
+                proba = self.model.predict_proba_one(x)
+                return most_probable(proba), proba
+        return self.model.predict_one(x), None
 
     def score(self, metric, start, end):
         """Return a metric over rows from start on and before end."""
-        seen = {y for y, *_ in self.rows[:start]}
-        n_scored = 0
+        seen, n_scored = {y for y, *_ in self.rows[:start]}, 0
         for y, prediction, beside in self.rows[start:end]:
             output = prediction if metric.requires_labels else beside
             is_new = y not in seen and isinstance(metric, LogLoss)
             seen.add(y)
-            if output is None or output == {} or (is_new and y not in output):
-                continue
-            metric.update(y, output)
-            n_scored += 1
+            if output is not None and output != {} and (not is_new or y in output):
+                metric.update(y, output)
+                n_scored += 1
         return metric.get() if n_scored else math.nan
+
+
+def windows(report, name, n_samples, window):
+    """Yield each row of the curve of a model, with the first sample of its window and its last."""
+    steps = Steps(n_samples, window)
+    assert report.window == steps.window
+    curve = report.curves[report.curves["model"] == name].set_index("n_samples")
+    assert curve.index.tolist() == [*range(steps.length, n_samples, steps.length), n_samples]
+    for k, (end, row) in enumerate(curve.iterrows()):
+        yield row, max(k + 1 - steps.n_in_window, 0) * steps.length, end
 
 
 MODELS = {
@@ -85,27 +91,18 @@ MODELS = {
 
 @pytest.mark.parametrize(("n_samples", "window"), [(500, None), (603, 100), (12, None)])
 def test_curves_are_those_of_all_predictions(n_samples, window):
-    labels = (False, True)  # which the linear model needs
-    samples = list(labelled(n_samples, labels))
+    samples = list(labelled(n_samples, (False, True)))  # labels that the linear model needs
     report = evaluation.report(samples, MODELS, window=window)
-    steps = Steps(n_samples, window)
-    assert report.window == steps.window
     for name, model in MODELS.items():
         plain = Plain(model, samples)
-        curve = report.curves[report.curves["model"] == name].set_index("n_samples")
-        ends = [*range(steps.length, n_samples, steps.length), n_samples]
-        assert curve.index.tolist() == ends
-        for k, end in enumerate(ends):
-            start = max(k + 1 - steps.n_in_window, 0) * steps.length
+        for row, start, end in windows(report, name, n_samples, window):
             for column, metric in (("accuracy", metrics.Accuracy), ("log-loss", LogLoss)):
-                of_window = plain.score(metric(), start, end)
-                so_far = plain.score(metric(), 0, end)
-                np.testing.assert_allclose(curve[column][end], of_window, rtol=1e-9)
-                np.testing.assert_allclose(curve[f"cumulative {column}"][end], so_far, rtol=1e-9)
-    row = report.table.loc["forest"]
-    last = report.curves[report.curves["model"] == "forest"].iloc[-1]
-    np.testing.assert_allclose(row["accuracy"], last["cumulative accuracy"])
-    np.testing.assert_allclose(row["log-loss"], last["cumulative log-loss"])
+                drawn = [row[column], row[f"cumulative {column}"]]
+                expected = [plain.score(metric(), first, end) for first in (start, 0)]
+                np.testing.assert_allclose(drawn, expected, rtol=1e-9)
+    for column in ("accuracy", "log-loss"):
+        last = report.curve("forest", f"cumulative {column}").iloc[-1]
+        np.testing.assert_allclose(report.table.loc["forest", column], last)
 
 
 def test_labels_and_reliability_are_those_of_all_predictions():
@@ -116,15 +113,15 @@ def test_labels_and_reliability_are_those_of_all_predictions():
     pairs = Counter((y, label) for y, label, _ in scored)
     confusion, table = report.confusion["forest"], report.labels["forest"]
     labels = [*confusion.index]
-    assert {*labels} == {y for y, *_ in plain.rows} and labels == [*confusion.columns]
+    assert {*labels} == {y for y, *_ in plain.rows}
+    assert labels == [*confusion.columns] == [*table.index]
     assert confusion.to_numpy().tolist() == [[pairs[y, z] for z in labels] for y in labels]
-    assert [*table.index] == labels
-    for y, (precision, recall, f1, support) in zip(labels, table.to_numpy(), strict=True):
+    for y, row in zip(labels, table.to_numpy(), strict=True):
         n_predicted = sum(n for (_, label), n in pairs.items() if label == y)
         n_true = sum(n for (label, _), n in pairs.items() if label == y)
         hits = pairs[y, y]
-        expected = (hits / n_predicted, hits / n_true, 2 * hits / (n_predicted + n_true), n_true)
-        assert (precision, recall, f1, support) == pytest.approx(expected)
+        expected = hits / n_predicted, hits / n_true, 2 * hits / (n_predicted + n_true), n_true
+        assert tuple(row) == pytest.approx(expected)
     bins = {}
     for y, label, proba in scored:
         bins.setdefault(min(int(proba[label] * 20), 19), []).append((proba[label], label == y))
@@ -137,33 +134,26 @@ def test_numbers_of_a_regressor_are_those_of_all_predictions():
     samples = list(numbered(1000))
     models = {"forest": AMFRegressor(n_estimators=2, seed=1), "tree": tree.HoeffdingTreeRegressor()}
     report = evaluation.report(samples, models, window=100)
-    steps = Steps(1000, 100)
     for name, model in models.items():
         plain = Plain(model, samples)
-        curve = report.curves[report.curves["model"] == name].set_index("n_samples")
-        for k, end in enumerate(curve.index):
-            rows = plain.rows[max(k + 1 - steps.n_in_window, 0) * steps.length : end]
-            residual = np.array([y - output for y, output, _ in rows])
-            so_far = np.array([y - output for y, output, _ in plain.rows[:end]])
-            np.testing.assert_allclose(curve["MAE"][end], abs(residual).mean())
-            np.testing.assert_allclose(curve["RMSE"][end], (residual**2).mean() ** 0.5)
-            np.testing.assert_allclose(curve["cumulative RMSE"][end], (so_far**2).mean() ** 0.5)
-            np.testing.assert_allclose(
-                curve["residual 0.25"][end], np.quantile(residual, 0.25), atol=1e-12
-            )
+        residuals = np.array([y - prediction for y, prediction, _ in plain.rows])
+        for row, start, end in windows(report, name, 1000, 100):
+            residual, expected = residuals[start:end], {}
+            expected["MAE"], expected["RMSE"] = abs(residual).mean(), (residual**2).mean() ** 0.5
+            expected["cumulative RMSE"] = (residuals[:end] ** 2).mean() ** 0.5
+            expected["residual 0.25"] = np.quantile(residual, 0.25)
+            expected["coverage"] = expected["width"] = math.nan
             if name == "forest":
-                held = [output.lower <= y <= output.upper for y, _, output in rows]
-                width = [own.upper - own.lower for _, _, own in rows if own.upper < np.inf]
-                np.testing.assert_allclose(curve["coverage"][end], np.mean(held))
-                np.testing.assert_allclose(curve["width"][end], np.mean(width))
-            else:
-                assert math.isnan(curve["coverage"][end])
+                pairs = [(y, interval) for y, _, interval in plain.rows[start:end]]
+                expected["coverage"] = np.mean([i.lower <= y <= i.upper for y, i in pairs])
+                widths = [i.upper - i.lower for _, i in pairs if i.upper < np.inf]
+                expected["width"] = np.mean(widths)
+            np.testing.assert_allclose(row[[*expected]].astype(float), [*expected.values()])
         for table in (report.points[name], report.latest[name]):
-            for n, y, output, *ends in table.itertuples(index=False, name=None):
-                row = plain.rows[n - 1]
-                assert (y, output) == row[:2]
-                if name == "forest":
-                    assert ends == [row[2].lower, row[2].upper]
+            for n, y, prediction, *ends in table.itertuples(index=False, name=None):
+                target, output, interval = plain.rows[n - 1]
+                assert (y, prediction) == (target, output)
+                assert name == "tree" or ends == [interval.lower, interval.upper]
         assert report.latest[name]["sample"].tolist() == list(range(801, 1001))
         assert len(report.points[name]) == 600
         assert report.points[name]["sample"].is_monotonic_increasing
@@ -248,31 +238,17 @@ def test_a_model_that_fails_is_shown_until_then():
 
 
 def test_page_has_its_sections():
-    numbers = AdaptiveAMFRegressor(n_estimators=2, seed=1)
-    report = evaluation.report(
-        list(numbered(300)), {"ours": numbers, "line": linear_model.LinearRegression()}
-    )
-    assert [section.title for section in report.page.sections] == [
-        "Results",
-        "Error along the stream",
-        "Drift",
-        "Relevance of features",
-        "Prediction intervals",
-        "Intervals of the last samples",
-        "Residuals",
-        "Size",
+    models = {"ours": AdaptiveAMFRegressor(n_estimators=2), "line": linear_model.LinearRegression()}
+    page = evaluation.report(list(numbered(300)), models, seed=1).page
+    assert [section.title for section in page.sections] == [
+        *("Results", "Error along the stream", "Drift", "Relevance of features"),
+        *("Prediction intervals", "Intervals of the last samples", "Residuals", "Size"),
     ]
-    steady = list(labelled(600))[:300]
-    report = evaluation.report(steady, {"ours": AMFClassifier(seed=1)})
-    assert [section.title for section in report.page.sections] == [
-        "Results",
-        "Accuracy along the stream",
-        "Drift",
-        "Calibration",
-        "Labels",
-        "Size",
+    page = evaluation.report(list(labelled(600))[:300], {"ours": AMFClassifier(seed=1)}).page
+    assert [section.title for section in page.sections] == [
+        *("Results", "Accuracy along the stream", "Drift", "Calibration", "Labels", "Size")
     ]
-    assert {name: (look.color, look.dash) for name, look in report.page.key.items()} == {
+    assert {name: (look.color, look.dash) for name, look in page.key.items()} == {
         "ours": ("#0072b2", "solid"),
         "last-class": ("#707a86", "dash"),
         "majority": ("#707a86", "dot"),

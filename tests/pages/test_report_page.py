@@ -8,7 +8,6 @@ import pytest
 
 from river_amf.evaluation.report import Report
 from river_amf.pages import along, predictions
-from river_amf.pages.charts import styles_of
 from river_amf.pages.palette import Look
 from river_amf.pages.report_page import verdict
 
@@ -51,29 +50,20 @@ def columns(name):
 
 
 def section(records, title):
-    return next(each for each in records.page.sections if each.title == title)
+    return next(section for section in records.page.sections if section.title == title)
 
 
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        (
-            "0.9 0.85 0.8 0.7",
-            "ours is the best, with an accuracy of 90.0%, 5 percentage points abov",
-        ),
+        ("0.9 0.85 0.8 0.7", "ours is the best, with an accuracy of 90.0%, 5 percentage points"),
         ("0.1 0.2 0.3 0.9", "No model is ahead of last, with an accuracy of 90.0%: third has an"),
-        ("0.5 0.4 0.3 0.5", "No model is ahead of last, with an accuracy of 50.0%: ours has an ac"),
+        ("0.5 0.4 0.3 0.5", "No model is ahead of last, with an accuracy of 50.0%: ours has an"),
         ("0.5 0.5 0.4 0.4", "ours and other are the best, with an accuracy of 50.0%."),
         ("nan nan nan nan", "No model has a result."),
         ("0.9 nan nan nan", "ours is the only model with a result: an accuracy of 90.0%."),
-        (
-            "MAE 3 2.5 4 2",
-            "No model is ahead of last, with a mean absolute error of 2: other has a",
-        ),
-        (
-            "MAE 2 1.5 3 4",
-            "other is the best, with a mean absolute error of 1.5, 25.0% below ours.",
-        ),
+        ("MAE 3 2.5 4 2", "No model is ahead of last, with a mean absolute error of 2: other has"),
+        ("MAE 2 1.5 3 4", "other is the best, with a mean absolute error of 1.5, 25.0% below ours"),
     ],
 )
 def test_first_sentence_names_the_best_model(scores, expected):
@@ -102,9 +92,8 @@ def test_best_figures_are_bold_and_memory_has_one_unit():
     bold = [[cell.startswith("<b>") for cell in row].index(True) for row in rows[:3]]
     assert bold == [1, 2, 3]  # of costs, that of a model that looks at features
     assert html.count("<b>") == 4
-    memory = section(report(), "Size").figures[-1].drawing
-    assert memory["layout"]["yaxis"]["title"]["text"] == "MB"
-    assert {*memory["data"][0]["y"]} == {1.0}
+    memory = section(report(), "Size").figures[-1]
+    assert memory.y == "MB" and {*memory.traces[0]["y"]} == {1.0}
 
 
 def test_status_is_shown_where_something_is_not_ok():
@@ -114,30 +103,25 @@ def test_status_is_shown_where_something_is_not_ok():
 
 
 def test_scales_ignore_the_last_label_and_the_beginning():
-    records = report()
-    styles = styles_of(records)
-    losses = along.curves(records, styles, "log-loss", "", is_clipped=True)
-    low, high = losses.drawing["layout"]["yaxis"]["range"]
+    losses = along.curves(report(), "log-loss", "", is_clipped=True)
+    low, high = losses.layout["yaxis"]["range"]
     assert low == 0.0 and 0.69 < high < 1.0
     assert "above the top" in losses.text
-    free = along.curves(records, styles, "log-loss", "")
-    assert "range" not in free.drawing["layout"]["yaxis"]
+    assert "range" not in along.curves(report(), "log-loss", "").layout["yaxis"]
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-15, 0.5, 1.0])
 def test_curves_of_one_value_have_plain_axes(value):
     records = report()
     records.curves["accuracy"] = value
-    figure = along.curves(records, styles_of(records), "accuracy", "", is_clipped=True)
-    assert figure.drawing["layout"]["yaxis"]["range"] == [0.0, 1.05]
-    assert figure.drawing["data"][0]["y"][0] == (0.0 if value < 1e-9 else value)
-    assert figure.text == ""
+    figure = along.curves(records, "accuracy", "", is_clipped=True)
+    assert figure.layout["yaxis"]["range"] == [0.0, 1.05] and figure.text == ""
+    assert figure.traces[0]["y"][0] == (0.0 if value < 1e-9 else value)
 
 
 def test_coverage_has_a_line_at_the_level():
-    records = report("regression")
-    intervals = section(records, "Prediction intervals")
-    *_, level = intervals.figures[0].drawing["data"]
+    intervals = section(report("regression"), "Prediction intervals")
+    *_, level = intervals.figures[0].traces
     assert (level["x"], level["y"]) == ([0, N], [0.9, 0.9])
     assert "the level asked for, 90%" in intervals.text
 
@@ -146,7 +130,7 @@ def test_drift_that_is_not_seen_is_said():
     drift = section(report(), "Drift")
     (events,) = drift.figures
     assert (drift.text, events.rows) == ("", MODELS)
-    (diamonds,) = events.drawing["data"]
+    (diamonds,) = events.traces
     assert (diamonds["x"], diamonds["y"]) == ([101], [1.2])
     steady = report()
     steady.curves["drifts"] = 0.0
@@ -158,7 +142,7 @@ def test_relevance_has_the_scale_after_the_warm_up():
     table = pd.DataFrame({"b": np.full(100, 0.1), "<a>": 0.2})
     table.iloc[:5] = 1.0
     figure = along.relevance("ours", table, 0)
-    (heat,) = figure.drawing["data"]
+    (heat,) = figure.traces
     assert (heat["zmin"], heat["zmax"]) == (0.0, 0.2)
     assert figure.rows == ["<a>", "b"] and heat["z"][0][-1] == 0.2
     assert figure.text == "The strongest color is a relevance of 0.20."
@@ -168,11 +152,12 @@ def test_reliability_is_that_of_bins_with_enough_samples():
     bins = {"n_samples": [19, 20, 80], "confidence": [0.5, 0.7, 0.9], "accuracy": [1.0, 0.6, 0.9]}
     few = {"n_samples": [3], "confidence": [0.5], "accuracy": [1.0]}
     records = report(reliability={"ours": pd.DataFrame(bins), "other": pd.DataFrame(few)})
-    curves, shares = predictions.calibration(records, styles_of(records))
-    (_, right) = curves.drawing["data"]
+    calibration = section(records, "Calibration")
+    curves, shares = calibration.figures
+    (_, right) = curves.traces
     assert (right["x"], right["customdata"]) == ([0.7, 0.9], [20, 80])
-    assert [len(trace["x"]) for trace in shares.drawing["data"]] == [3, 1]
-    assert "ours 0.097" in section(records, "Calibration").text
+    assert [len(trace["x"]) for trace in shares.traces] == [3, 1]
+    assert "ours 0.097" in calibration.text
 
 
 def test_labels_have_a_report_and_a_matrix():
@@ -192,7 +177,7 @@ def test_labels_have_a_report_and_a_matrix():
 
 def test_residuals_of_all_models_share_axes():
     figure = section(report("regression"), "Residuals").figures[0]
-    names = [trace["name"] for trace in figure.drawing["data"]]
+    names = [trace["name"] for trace in figure.traces]
     assert names == [name for name in MODELS[:3] for _ in range(3)]
 
 
@@ -202,7 +187,7 @@ def test_intervals_are_bars_where_rows_have_no_order(is_ordered):
     target = np.sort(target) if is_ordered else target
     rows = {"sample": range(200), "target": target, "prediction": 0.0, "lower": -1.0, "upper": 2.0}
     look = Look("#0072b2")
-    traces = predictions.intervals("ours", pd.DataFrame(rows), look, 0).drawing["data"]
+    traces = predictions.intervals("ours", pd.DataFrame(rows), look, 0).traces
     assert any("fill" in trace for trace in traces) == is_ordered
     bars = [trace for trace in traces if "error_y" in trace]
     assert len(bars) == (not is_ordered)

@@ -131,6 +131,6 @@ def test_inputs_of_features_that_share_terms_add_up():
         outputs = model._engine.expert_outputs(x)
         table = weights_of(model, outputs)
         found = (table.weight * table.value).groupby(table.linear_model).sum()
-        expected = trend_experts.stack_of_trends(model._arena, outputs).voters
+        expected = trend_experts.stacks(model._arena, outputs)["trend"].voters
         for trend in ("fast", "smooth"):
             assert found[trend] == pytest.approx(expected[trend] + model._labels.origin, abs=1e-9)

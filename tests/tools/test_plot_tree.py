@@ -1,3 +1,4 @@
+import functools
 import random
 import re
 
@@ -30,21 +31,12 @@ def bananas():
 
 def boxes(ax):
     """Return the boxes by node."""
-    found = {}
-    for patch in ax.patches:
-        match = re.fullmatch(r"node (\d+)", patch.get_gid() or "")
-        if match:
-            found[int(match[1])] = patch
-    return found
+    return {int(p.get_gid()[5:]): p for p in ax.patches if re.fullmatch(r"node \d+", p.get_gid())}
 
 
 def texts(ax):
     """Return the lines of text in the boxes by node."""
-    return {
-        int(text.get_gid().split()[1]): text.get_text().splitlines()
-        for text in ax.texts
-        if text.get_gid()
-    }
+    return {int(t.get_gid()[5:]): t.get_text().splitlines() for t in ax.texts if t.get_gid()}
 
 
 def shown(model, tree, max_depth):
@@ -55,10 +47,9 @@ def shown(model, tree, max_depth):
 @pytest.mark.parametrize(("max_depth", "tree"), [(0, 0), (1, 1), (4, 0), (100, 1)])
 def test_there_is_a_box_for_each_node_down_to_the_depth(bananas, tree, max_depth):
     ax = plot.tree(bananas, tree, max_depth, ax=plt.subplots()[1])
-    table = shown(bananas, tree, max_depth)
-    assert sorted(boxes(ax)) == sorted(texts(ax)) == sorted(table.index)
-    lefts = {node: box.get_x() for node, box in boxes(ax).items()}
-    assert all(lefts[node] == depth for node, depth in table["depth"].items())
+    depths = shown(bananas, tree, max_depth)["depth"].to_dict()
+    assert {node: box.get_x() for node, box in boxes(ax).items()} == depths
+    assert sorted(texts(ax)) == sorted(depths)
 
 
 @pytest.mark.parametrize("use_aggregation", [True, False])
@@ -66,20 +57,18 @@ def test_a_box_shows_split_counts_and_shares(use_aggregation):
     model = AMFClassifier(n_estimators=1, seed=1, use_aggregation=use_aggregation)
     learn(model, datasets.Bananas().take(200))
     written = texts(plot.tree(model))
-    table = shown(model, 0, 4)
-    for node, row in table.iterrows():
+    for node, row in shown(model, 0, 4).iterrows():
         split, counts, shares = written[node]
-        expected = [f"{label} {row['counts'][label]:.0f}" for label in (False, True)]
-        assert counts == ", ".join(text for text in expected if not text.endswith(" 0"))
+        expected = [f"{label} {n:.0f}" for label, n in sorted(row["counts"].items()) if n]
+        assert counts == ", ".join(expected)
         if row["left"] < 0:
-            assert split == "leaf"
-            assert shares.startswith("share 1.00, mass ")
-        else:
-            feature, threshold = split.split(" <= ")
-            assert feature == str(row["feature"])
-            width = row["range_max"][row["feature"]] - row["range_min"][row["feature"]]
-            assert float(threshold) == pytest.approx(row["threshold"], abs=0.011 * width)
-            assert use_aggregation or shares == "share 0.00, mass 0.00"
+            assert split == "leaf" and shares.startswith("share 1.00, mass ")
+            continue
+        feature, threshold = split.split(" <= ")
+        assert feature == str(row["feature"])
+        width = row["range_max"][row["feature"]] - row["range_min"][row["feature"]]
+        assert float(threshold) == pytest.approx(row["threshold"], abs=0.011 * width)
+        assert use_aggregation or shares == "share 0.00, mass 0.00"
 
 
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
@@ -110,23 +99,23 @@ def test_a_box_of_a_regressor_shows_mean_and_deviation(kind):
     ax = plot.tree(model, max_depth=3)
     written, table, found = texts(ax), shown(model, 0, 3), boxes(ax)
     assert sorted(written) == sorted(table.index)
-    bars = {p.get_gid(): p for p in ax.patches if p.get_gid() and p.get_gid().count(" ") == 2}
+    bars = {p.get_gid(): p for p in ax.patches}
     low, high = (table["mean"] - table["std"]).min(), (table["mean"] + table["std"]).max()
+    near = functools.partial(pytest.approx, abs=0.0011 * (high - low))
     for node, row in table.iterrows():
         mean, std, n = re.fullmatch(r"(\S+) ± (\S+) \((\d+)\)", written[node][1]).groups()
-        assert float(mean) == pytest.approx(row["mean"], abs=0.0011 * (high - low))
-        assert float(std) == pytest.approx(row["std"], abs=0.0011 * (high - low))
+        assert (float(mean), float(std)) == near((row["mean"], row["std"]))
         assert int(n) == row["n_samples"]
         box, bar, tick = found[node], bars[f"node {node} std"], bars[f"node {node} mean"]
-        scale = box.get_width() / (high - low)
-        start = box.get_x() + scale * (row["mean"] - row["std"] - low)
+        left, scale = box.get_x(), box.get_width() / (high - low)
+        start = left + scale * (row["mean"] - row["std"] - low)
         assert (bar.get_x(), bar.get_width()) == pytest.approx((start, 2 * scale * row["std"]))
-        assert abs(tick.get_x() - box.get_x() - scale * (row["mean"] - low)) <= tick.get_width()
-        edge = box.get_x() + box.get_width() + 1e-9
+        assert abs(tick.get_x() - left - scale * (row["mean"] - low)) <= tick.get_width()
+        edge = left + box.get_width() + 1e-9
         assert all(b.get_x() + b.get_width() <= edge for b in (bar, tick))
     title = ax.get_title(loc="left")
     ends = re.fullmatch(r"mean ± standard deviation .*; bars from (\S+) to (\S+)", title).groups()
-    assert [float(end) for end in ends] == pytest.approx([low, high], abs=0.0011 * (high - low))
+    assert [float(end) for end in ends] == near([low, high])
 
 
 def test_bad_arguments_are_errors_and_make_no_figure(bananas):
