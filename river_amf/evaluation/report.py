@@ -11,15 +11,13 @@ import pandas as pd
 
 from river_amf._version import __version__
 from river_amf.evaluation.comparison import displayed_rows, table_of
-from river_amf.evaluation.metrics import Metric
+from river_amf.evaluation.metrics import Metric, smaller_is_better
 from river_amf.evaluation.runs import Model, Ran, run_models
-from river_amf.evaluation.tasks import smaller_is_better
 from river_amf.pages.records import Records
 
 if TYPE_CHECKING:
     from river_amf.pages.document import Page
 
-_KEYS = ["model", "n_samples"]
 _LONGEST = 300  # characters of a model as code
 
 
@@ -109,13 +107,7 @@ def report(
     samples: Any,
     models: Mapping[str, Model] | Iterable[Model] | Model | None = None,
     metrics: Iterable[Metric] | None = None,
-    *,
-    window: int | None = None,
-    time_limit: float | None = None,
-    limit: int | None = None,
-    seed: int | None = None,
-    progress: bool = False,
-    task: str | None = None,
+    **options: Any,
 ) -> Report:
     """Run models over one stream, test-then-train, and report what happened along it.
 
@@ -124,14 +116,15 @@ def report(
 
     Parameters
     ----------
-    samples, metrics, time_limit, limit, seed, progress, task
+    samples, metrics
         As in `compare`.
     models
         As in `compare`. By default our plain and our adaptive forest. The last label and the most
         frequent one, or for numbers the last value and the mean, are always run beside them.
-    window
-        Number of samples over which each point of the curves is taken, rounded up to whole steps.
-        By default about 500; of a shorter stream a thirtieth, but at least about 50.
+    options
+        As in `compare`, but `window` is the number of samples over which each point of the curves
+        is taken, rounded up to whole steps: by default about 500, and of a shorter stream a
+        thirtieth, but at least about 50. With `seeds`, the curves are those of the first seed.
 
     Examples
     --------
@@ -141,33 +134,28 @@ def report(
     >>> bool(curve[5000] < 0.1 < curve[5400])
     True
     """
-    options: Any = {"window": window, "time_limit": time_limit, "limit": limit, "seed": seed}
-    options |= {"progress": progress, "task": task, "is_report": True}
-    return report_of(run_models(samples, models, metrics, **options))
+    return report_of(run_models(samples, models, metrics, **options, is_report=True))
 
 
 def report_of(ran: Ran) -> Report:
     """Return the report of models that have run."""
-    source, runs, steps = ran.source, ran.runs, ran.steps
-    assert steps is not None  # or nothing was recorded
-    recorded = {n: run.recorder for n, run in runs.items() if run.recorder and run.recorder.rows}
+    assert ran.steps is not None  # or nothing was recorded
+    recorders = {name: its[0].recorder for name, its in ran.runs.items()}
+    recorded = {name: each for name, each in recorders.items() if each and each.rows}
     tables = {name: recorder.tables() for name, recorder in recorded.items()}
-    curves = [recorder.curves().assign(model=name) for name, recorder in recorded.items()]
-    table = pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=_KEYS)
-    relevance = {name: recorder.relevance for name, recorder in recorded.items()}
+    rows = [{"model": name, **row} for name, each in recorded.items() for row in each.rows]
     return Report(
-        name=source.name,
-        task=source.task.name,
-        drifts=source.drifts,
-        table=table_of(runs),
+        name=ran.source.name,
+        task=ran.source.task.name,
+        drifts=ran.source.drifts,
+        table=table_of(ran),
         floors=ran.floors,
         facts=_facts(ran),
-        window=steps.window,
-        curves=table[[*_KEYS, *table.columns.difference(_KEYS, sort=False)]],
-        relevance={name: table for name, table in relevance.items() if table.size},
+        window=ran.steps.window,
+        curves=pd.DataFrame(rows, columns=None if rows else ["model", "n_samples"]),
         **{
-            kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}
-            for kind in ("reliability", "labels", "confusion", "points", "latest")
+            kind: {name: its[kind] for name, its in tables.items() if kind in its}
+            for kind in ("relevance", "reliability", "labels", "confusion", "points", "latest")
         },
     )
 
@@ -177,7 +165,7 @@ def _facts(ran: Ran) -> dict[str, str]:
     source = ran.source
     facts = {"stream": source.name, "target": source.target, "task": source.task.name}
     facts |= {"rows": f"{source.n_samples:,}", "delay": str(ran.delay) if ran.delay else None}
-    facts |= {f"model {name}": run.described[:_LONGEST] for name, run in ran.runs.items()}
+    facts |= {f"model {name}": its[0].described[:_LONGEST] for name, its in ran.runs.items()}
     facts |= {"seed": None if ran.seed is None else str(ran.seed)}
     facts |= {"version": f"river_amf {__version__}", "date": f"{dt.datetime.now():%Y-%m-%d %H:%M}"}
     return {name: fact for name, fact in facts.items() if fact}

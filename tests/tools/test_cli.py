@@ -222,21 +222,20 @@ def test_files_that_cannot_be_written_are_named_at_the_end(run, monkeypatch, tmp
         (["evaluate", "--limit", "0"], "--limit: must be a whole number from 1 to 2147483647"),
         (["evaluate", "--seed", "-1"], "--seed"),
         (["evaluate", "--delay", "9", "--limit", "9"], "delay must be less than the number of"),
-        (["evaluate", "--predictions", "no/p.csv"], "cannot write the predictions to no/p.csv"),
+        (["evaluate", "--predictions", "no/p.csv"], "cannot write the predictions to 'no/p.csv'"),
         (["evaluate", "--predictions", ""], "cannot write the predictions to ''"),
         (["evaluate", "TABLE", "--predictions", "TABLE"], "it is the input stream"),
         (["evaluate", "--html", "a", "--predictions", "a"], "would both write to a"),
         (["evaluate", "--model", "knm"], "unknown model 'knm' (did you mean 'knn'?"),
         (["evaluate", "--model", "knn", "--n-estimators", "1"], "does not take --n-estimators"),
         (["evaluate", "--model", "knn", "--save", "FILE"], "model 'knn' cannot be saved"),
-        (["evaluate", "--model", "mlp", "--seed", str(10**30)], "model 'mlp' cannot be created"),
         (["evaluate", "TABLE", "--model", "amrules"], "model 'amrules' is a regressor, but the"),
         (["evaluate", "--task", "clustering"], "argument --task: invalid choice"),
         (["evaluate", "TABLE", "--keep", "x"], "has no column 'x'"),
         (["compare", "--models", ","], "--models must name at least one model"),
         (["compare", "--models", "amf,ganssian-nb"], "(did you mean 'gaussian-nb'?"),
         (["compare", "--time-limit", "nan"], "must be a positive number of seconds, got 'nan'"),
-        (["compare", "--csv", "no/t.csv"], "cannot write the table to no/t.csv: No such file"),
+        (["compare", "--csv", "no/t.csv"], "cannot write the table to 'no/t.csv': No such file"),
         (["compare", "--csv", "FILE", "--html", "FILE"], "--csv and --html would both write"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
@@ -297,9 +296,9 @@ def test_signals_end_a_run_and_keep_what_there_is(number, status, long_stream, t
     n_samples = int([*rows][-2])
     assert 10_000 <= n_samples < 100_000 and [*rows][-1] == "majority"
     assert f"ended after {n_samples} samples" in error and "Traceback" not in error
-    # the signal may come before the last sample is counted
+    # the signal may come while the last sample is learned, or before it is written
     n_written = len(files["predictions"].read_text().splitlines()) - 1
-    assert n_written in (n_samples, n_samples + 1)
+    assert n_written in (n_samples - 1, n_samples)
     assert river_amf.load(files["save"]).n_samples in (n_samples, n_samples + 1)
     assert f"interrupted after {n_samples} samples" in files["html"].read_text()
 

@@ -142,7 +142,7 @@ def test_labels_have_probabilities_and_rows_without_a_label_are_predicted(write,
     ("arguments", "message"),
     [
         (["evaluate", "--model", "knn", "--save", "M"], "model 'knn' cannot be saved"),
-        (["evaluate", "--save", "nowhere/m"], "cannot write the model to nowhere/m"),
+        (["evaluate", "--save", "nowhere/m"], "cannot write the model to 'nowhere/m'"),
         (["predict", "nowhere", "x.csv"], "cannot read 'nowhere'"),
         (["predict", __file__, "x.csv"], "is not a river_amf file"),
         (["predict", "MODEL", "nowhere.csv"], "no stream or file 'nowhere.csv'"),

@@ -126,7 +126,7 @@ def test_a_model_too_large_for_the_memory_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr(AMFClassifier, "learn_one", refuse)
     status, line = end(["evaluate", "--limit", "5"], capsys)
     assert status == 2
-    assert line.startswith("river-amf: error: sample 1: not enough memory for the model; ")
+    assert line.startswith("river-amf: error: sample 1: MemoryError: Unable to allocate 4 GiB; ")
     assert "--n-estimators grows fewer trees" in line
 
 
