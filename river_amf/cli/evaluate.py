@@ -21,15 +21,14 @@ from river_amf import persistence
 from river_amf.classifier import AMFClassifier
 from river_amf.cli import options
 from river_amf.cli.prediction_csv import PredictionWriter
-from river_amf.evaluation import Coverage, EvaluationError, Stream, Width
+from river_amf.evaluation import EvaluationError, Stream
 from river_amf.evaluation.comparison import cell_text, title_of
-from river_amf.evaluation.metrics import make_metrics
+from river_amf.evaluation.metrics import OfIntervals, make_metrics
 from river_amf.evaluation.naive import NaiveBaselines
 from river_amf.evaluation.prequential import (
     Step,
     even_checkpoints,
     has_intervals,
-    progress_bar,
     warm_up_model,
 )
 from river_amf.evaluation.recording import Steps
@@ -99,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
         check_delay(arguments.delay, stream.n_samples)
     model = _make_model(arguments, task, stream)
     if not has_intervals(model):
-        metrics = {n: each for n, each in metrics.items() if not isinstance(each, Coverage | Width)}
+        metrics = {n: each for n, each in metrics.items() if not isinstance(each, OfIntervals)}
     *titles, last = options.title_lines(stream, arguments)
     print(*titles, f"{last}; {_describe(model, task, arguments.model)}", sep="\n")
     warm_up_model(model.clone(), stream.samples)
@@ -194,7 +193,8 @@ def _print_table(
     line(titles)
     total = None if stream.later is not None else stream.n_samples
     every = ROWS if total is None else even_checkpoints(total).step
-    bar = stack.enter_context(progress_bar(total, samples(), is_shown=sys.stderr.isatty()))
+    shown: Any = {"unit": " samples", "leave": False, "disable": not sys.stderr.isatty()}
+    bar = stack.enter_context(tqdm(samples(), total=total, **shown))
     try:
         this.go(lambda: model, bar, on_step)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,10 +14,11 @@ from river_amf.evaluation.metrics import Metric
 from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, OK, Model, Ran, run_models
 from river_amf.inputs.kinds import printable
 
-_IN_UNITS = ("MAE", "RMSE", "MSE", "width")  # of the target, and of any size
+# of the target's unit and any size
+_FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
+_FORMATS |= {"n_samples": ".0f", "us_per_sample": ".1f"}
 _COSTS = ("us_per_sample", "memory")
 _STD = " std"  # after the name of a metric
-_TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,16 +31,14 @@ class Comparison:
         Name of the stream.
     table
         DataFrame with one row per model: `n_samples` (the number of samples learned), the metrics,
-        `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`.
-        The metrics are `accuracy`, `kappa` and `log-loss`, or of regressors `MAE`, `RMSE`, `R2`,
-        and `coverage` and `width`: the share of targets in their prediction interval (of level 0.9
-        for our forests), and its mean width; further ones have their class names. The status is
-        `"ok"`, or says after how many samples a time limit or Ctrl-C ended the run, or why the
-        model failed, in which case its values are NaN. In the log-loss, a label that a prediction
-        does not name has probability 0 (which counts as 1e-15), unless it is new to the stream:
-        such samples are left out. Metrics of probabilities or intervals are NaN for models without.
-        With `seeds`, values are means, and each metric is followed by its standard deviation, such
-        as `accuracy std`.
+        `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`,
+        which is `"ok"`, or says after how many samples a time limit or Ctrl-C ended the run, or why
+        the model failed, in which case its values are NaN. `coverage` is the share of targets in
+        their prediction interval (of level 0.9 for our forests), and `width` its mean width; both
+        are NaN for models without, as is the log-loss without probabilities. There, a label that a
+        prediction does not name has probability 0 (which counts as 1e-15), unless it is new to the
+        stream: such samples are left out. With `seeds`, values are means, and each metric is
+        followed by its standard deviation, such as `accuracy std`.
     curves
         DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
         and all metrics over its samples, NaN if there was nothing to score. The last window of a
@@ -201,30 +201,25 @@ def cell_text(column: str, value: float) -> str:
     """Return a value as it is displayed in its column, "-" if it is NaN."""
     if value != value:
         return "-"
-    if column == "n_samples":
-        return str(round(value))
     if column == "memory":
         return str(humanize_bytes(round(value)))
-    if column.removesuffix(_STD) in _IN_UNITS:
-        return f"{value:.5g}"
-    return f"{value:.1f}" if column == "us_per_sample" else f"{value:.4f}"
+    return format(value, _FORMATS.get(column.removesuffix(_STD), ".4f"))
 
 
 def title_of(column: str) -> str:
     """Return the title of a column."""
-    return _TITLES.get(column, column)
+    return {"n_samples": "samples", "us_per_sample": "us/sample"}.get(column, column)
 
 
 def displayed(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of results as texts under titles, for a terminal or a page."""
     texts = {
-        title_of(name): [
-            printable(value) if name == "status" else cell_text(name, value)
-            for value in table[name]
-        ]
+        title_of(name): table[name].map(
+            printable if name == "status" else functools.partial(cell_text, name)
+        )
         for name in map(str, table)
     }
-    return pd.DataFrame(texts, index=[printable(str(name)) for name in table.index])
+    return pd.DataFrame(texts).rename(index=lambda name: printable(str(name))).rename_axis(None)
 
 
 def displayed_rows(table: pd.DataFrame) -> list[list[str]]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from river import metrics
 from river.conf import Interval
+from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
 from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric, RegressionMetric
 
 from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Sample
@@ -33,7 +34,13 @@ class LogLoss(metrics.CrossEntropy):
         return loss
 
 
-class Coverage(MeanMetric, RegressionMetric):
+class OfIntervals(MeanMetric, RegressionMetric):
+    """A mean over targets and their prediction intervals."""
+
+    requires_labels = False
+
+
+class Coverage(OfIntervals):
     """The share of targets that lie in their interval.
 
     >>> metric = Coverage()
@@ -42,14 +49,13 @@ class Coverage(MeanMetric, RegressionMetric):
     1.0
     """
 
-    requires_labels = False  # but intervals
     bigger_is_better = True  # up to the level of the intervals
 
     def _eval(self, y_true: float, y_pred: Interval) -> float:
         return float(y_true in y_pred)
 
 
-class Width(MeanMetric, RegressionMetric):
+class Width(OfIntervals):
     """The mean width of the finite intervals, in the unit of the target.
 
     >>> metric = Width()
@@ -57,8 +63,6 @@ class Width(MeanMetric, RegressionMetric):
     >>> metric.get()
     3.0
     """
-
-    requires_labels = False  # but intervals
 
     def update(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
         """Count an interval, unless it is infinite, as before the second target.
@@ -72,7 +76,7 @@ class Width(MeanMetric, RegressionMetric):
             super().update(y_true, y_pred, w)
 
     def revert(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
-        """Take an interval out of the mean.
+        """Take an interval out of the mean, unless it is infinite.
 
         >>> metric = Width()
         >>> metric.update(3.0, Interval(2.0, 5.0))
@@ -90,18 +94,8 @@ class Width(MeanMetric, RegressionMetric):
 
 # the metrics of every table, by column
 TABLES: dict[str, dict[str, Any]] = {
-    CLASSIFICATION: {
-        "accuracy": metrics.Accuracy,
-        "kappa": metrics.CohenKappa,
-        "log-loss": LogLoss,
-    },
-    REGRESSION: {
-        "MAE": metrics.MAE,
-        "RMSE": metrics.RMSE,
-        "R2": metrics.R2,
-        "coverage": Coverage,
-        "width": Width,
-    },
+    CLASSIFICATION: {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
+    REGRESSION: {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width},
 }
 
 

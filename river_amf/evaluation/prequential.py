@@ -5,14 +5,12 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from river import base, compose
-from tqdm import tqdm
 
 from river_amf import kernels
 from river_amf.classifier import AMFClassifier
@@ -141,14 +139,6 @@ def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:
         pass
     if kernels.are_in_use():  # one of our forests is in it, and may need more later on
         kernels.warm_up()
-
-
-def progress_bar(
-    n_samples: int | None, samples: Iterable[Sample] | None = None, *, is_shown: bool = True
-) -> tqdm[Any]:
-    """Return a progress bar on stderr, which counts the samples given as they are iterated over."""
-    options: Any = {"leave": False, "file": sys.stderr, "disable": not is_shown}
-    return tqdm(samples, total=n_samples, unit=" samples", **options)
 
 
 def even_checkpoints(n_samples: int, n_checkpoints: int = 10) -> range:

@@ -26,10 +26,8 @@ class Report(Records):
 
     Attributes
     ----------
-    name : str
-        Name of the stream.
-    task : str
-        `"classification"` or `"regression"`.
+    name, task : str
+        Name of the stream, and `"classification"` or `"regression"`.
     window : int
         Number of samples in the windows of `curves`.
     drifts : sequence of int
@@ -43,24 +41,16 @@ class Report(Records):
         the window that ends with the step, and as `cumulative ...` over all samples so far, NaN
         where nothing was scored; for regressors the quantiles of the residuals in the window, such
         as `residual 0.5`. `drifts`, how often ADWIN found in the step that errors had grown;
-        `restarts`, how many trees started afresh; `n_nodes` and `memory` (bytes) of the model, and
-        of forests `fading_share`. NaN where a model has no such thing.
-    relevance : dict of DataFrame
-        By name of the model, `inspection.feature_relevance` at the end of each step, for forests.
-    reliability : dict of DataFrame
-        By name of the model, for classifiers: the samples in twenty bins of the probability of the
-        predicted label. Columns `n_samples`, `confidence`, the mean of that probability, and
-        `accuracy`; empty without probabilities.
-    labels : dict of DataFrame
-        By name of the model, for classifiers: `precision`, `recall`, `F1` and `support` of each
-        label, of the hundred most frequent ones.
-    confusion : dict of DataFrame
-        By name of the model, for classifiers: how often labels, in the rows, were predicted as
-        those in the columns. Labels beyond the twenty most frequent share the last row and column.
-    points, latest : dict of DataFrame
-        By name of the model, for regressors: 600 samples drawn at random, and the last 200. Columns
-        `sample`, its number from 1, `target`, `prediction`, and the ends of the interval, `lower`
-        and `upper`.
+        `restarts` of trees; `n_nodes` and `memory` (bytes) of the model, and of forests
+        `fading_share`. NaN where a model has no such thing.
+    relevance, reliability, labels, confusion, points, latest : dict of DataFrame
+        By name of the model. For forests, `inspection.feature_relevance` at the end of each step.
+        For classifiers, the samples in twenty bins of the probability of the predicted label
+        (`n_samples`, `confidence`, the mean of that probability, and `accuracy`); `precision`,
+        `recall`, `F1` and `support` of the hundred most frequent labels; and how often labels, in
+        the rows, were predicted as those in the columns, where those beyond the twenty most
+        frequent share the last row and column. For regressors, 600 samples drawn at random and the
+        last 200: `sample`, its number from 1, `target`, `prediction`, `lower` and `upper`.
     floors : sequence of str
         Names of the models that look at no features.
     facts : dict of str
@@ -88,9 +78,7 @@ class Report(Records):
         return self.page.html
 
     def save(self, path: str | Path) -> None:
-        """Write the page to an HTML file, which opens from disk and needs no network.
-
-        An existing file is overwritten. ImportError if plotly is not installed.
+        """Write the page to an HTML file that needs no network; ImportError without plotly.
 
         Examples
         --------

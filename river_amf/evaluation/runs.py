@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 from river import base, compose
@@ -25,7 +26,6 @@ from river_amf.evaluation.metrics import Metric, make_metrics
 from river_amf.evaluation.prequential import (
     Step,
     even_checkpoints,
-    progress_bar,
     test_then_train,
     warm_up_model,
 )
@@ -53,62 +53,57 @@ class OutOfTime(Exception):
     """The time limit of a run is reached."""
 
 
+@dataclass
 class Run:
-    """The run of one model over a stream, and its results.
+    """The run of one model over a stream, and its results."""
 
-    `status` is "ok", or why the run is incomplete. `figures` are the metrics over the samples
-    learned, `us_per_sample` and `memory`, all NaN if the model failed; `rows` the metrics of each
-    window, if there are windows; `recorder` what is recorded in `steps`, if there are any.
-    """
+    metrics: Metrics
+    window: int | None = None  # of rows, None for none
+    steps: Steps | None = None  # of what is recorded, None for nothing
+    delay: int = 0
+    status: str = NOT_RUN  # "ok", or why the run is incomplete
+    described: str = ""  # the model as code
+    n_samples: int = 0
+    rows: list[dict[str, float]] = field(default_factory=list)  # n_samples and metrics of windows
+    recorder: Recorder | None = None
 
-    def __init__(
-        self,
-        metrics: Metrics,
-        window: int | None = None,
-        steps: Steps | None = None,
-        delay: int = 0,
-    ) -> None:
-        self.status, self.described, self.n_samples = NOT_RUN, "", 0
-        self.rows: list[dict[str, float]] = []
-        self.metrics = metrics
-        self.figures = dict.fromkeys((*metrics, "us_per_sample", "memory"), math.nan)
-        self.recorder: Recorder | None = None
-        self._window, self._steps, self._delay = window, steps, delay
-        self._seconds, self._scores = 0.0, Scores(metrics)
-        self._of_window: Metrics = {} if window is None else metrics
-        self._recent = Scores(self._of_window)
+    def __post_init__(self) -> None:
+        # the metrics and costs over the samples learned; NaN if the model failed
+        self.figures = dict.fromkeys((*self.metrics, "us_per_sample", "memory"), math.nan)
+        self._seconds, self._scores = 0.0, Scores(self.metrics)
+        self._in_window = Scores(self.metrics if self.window else {})
 
     def go(
         self, make: Maker, samples: Iterable[Sample], on_step: Callable[[Step], object] = id
     ) -> None:
-        """Make a model and run it; call a function after each step.
+        """Make a model and run it, and call a function after each step.
 
         Errors of the model and of the stream are raised, and so is Ctrl-C.
         """
         try:
             model = make()
             self.described = describe(model)
-            self.recorder = None if self._steps is None else Recorder(model, self._steps)
+            self.recorder = None if self.steps is None else Recorder(model, self.steps)
             self.status = INTERRUPTED
-            for step in test_then_train(model, samples, self._delay):
+            for step in test_then_train(model, samples, self.delay):
                 self._add(step)
                 on_step(step)
             self.status = OK
         except OutOfTime as error:
-            self.status = f"{error} reached after {self.n_samples} samples"
+            self.status = f"{error} reached"
         except Exception as error:
             if not isinstance(error, StreamFailure):
                 text = str(error) if isinstance(error, EvaluationError) else error_line(error)
                 self.status = shorten(" ".join(text.split()))
             raise
         finally:
-            if self.status == INTERRUPTED:
-                self.status = f"{INTERRUPTED} after {self.n_samples} samples"
             if self.recorder is not None:
                 self.recorder.end_step()
+            if self.status.startswith((INTERRUPTED, OUT_OF_TIME)):
+                self.status += f" after {self.n_samples} samples"
             if self.n_samples and not has_failed(self.status):
-                self._close_window()
                 self.measure(model)
+                self._close_window()
 
     def measure(self, model: Any) -> dict[str, float]:
         """Return the figures after the last step."""
@@ -121,17 +116,17 @@ class Run:
         self.n_samples = step.n
         self._seconds += step.seconds
         self._scores.add(step)
-        self._recent.add(step)
+        self._in_window.add(step)
         if self.recorder is not None:
             self.recorder.learned(step)
-        if self._window is not None and step.n % self._window == 0:
+        if self.window and step.n % self.window == 0:
             self._close_window()
 
     def _close_window(self) -> None:
         """Add the row of the current window, if it has any samples."""
-        if self._of_window and self.n_samples > (self.rows[-1]["n_samples"] if self.rows else 0):
-            self.rows.append({"n_samples": self.n_samples, **self._recent.get()})
-            self._recent = Scores(self._of_window)
+        if self.window and (not self.rows or self.n_samples > self.rows[-1]["n_samples"]):
+            self.rows.append({"n_samples": self.n_samples, **self._in_window.get()})
+            self._in_window = Scores(self.metrics)
 
 
 def has_failed(status: str) -> bool:
@@ -152,12 +147,14 @@ def describe(model: Any) -> str:
         return f"({' + '.join(map(describe, model.transformers.values()))})"
     if not isinstance(model, base.Base):
         return str(getattr(model, "__name__", shown(model)))
-    kind = type(model)
-    defaults = {name: each.default for name, each in inspect.signature(kind).parameters.items()}
+    kind, usual = type(model), None
     with suppress(Exception):  # of a class that needs arguments
-        defaults = {name: getattr(kind(), name, None) for name in defaults}
-    values = {name: describe(getattr(model, name, None)) for name in defaults}
-    given = [f"{n}={text}" for n, text in values.items() if text != describe(defaults[n])]
+        usual = kind()
+    texts = {
+        name: [describe(getattr(each, name, None)) for each in (model, usual)]
+        for name in inspect.signature(kind).parameters
+    }
+    given = [f"{name}={text}" for name, (text, default) in texts.items() if text != default]
     return f"{kind.__name__}({', '.join(given)})"
 
 
@@ -189,10 +186,9 @@ def attempt(
         warm_up_model(make(), _within(time_limit, samples))
     try:
         run.go(make, _within(time_limit, samples, bar))
-    except StreamFailure:
-        raise
-    except Exception:  # the others run on
-        return
+    except Exception as error:
+        if isinstance(error, StreamFailure):
+            raise
 
 
 class Ran(NamedTuple):
@@ -242,7 +238,7 @@ def run_models(
         given = {name: name for name in (usual if models is None else source.task.descriptions)}
     reference = source.task.floors if is_report else source.task.reference
     given |= {name: name for name in reference if name not in given}
-    makers = {name: _makers(name, model, source, seed, seeds) for name, model in given.items()}
+    makers = {name: _makers(model, source, seed, seeds) for name, model in given.items()}
     named = make_metrics(metrics or (), source.task.name, source.samples, source.name)
     steps = Steps(source.n_samples, window) if is_report else None
     options = window or even_checkpoints(source.n_samples, _WINDOWS).step, steps, delay
@@ -250,7 +246,8 @@ def run_models(
     if time_limit is not None:
         kernels.warm_up()  # which takes long, and must not count
     interrupt = None
-    with progress_bar(sum(map(len, runs.values())) * source.n_samples, is_shown=progress) as bar:
+    total = sum(map(len, runs.values())) * source.n_samples
+    with tqdm(total=total, unit=" samples", leave=False, disable=not progress) as bar:
         done = 0
         try:
             for name, its in makers.items():
@@ -266,7 +263,7 @@ def run_models(
 
 
 def check_delay(delay: int, n_samples: int) -> None:
-    """Raise EvaluationError if no label would come before the end of the stream."""
+    """Raise EvaluationError if no label would come before the end."""
     if delay >= max(n_samples, 2):
         raise EvaluationError(
             f"delay must be less than the number of samples, {n_samples}, got {delay}"
@@ -295,12 +292,6 @@ def _by_name(models: Any) -> dict[str, Any]:
         )
     if not named:
         raise ValueError("models is empty; pass None to run the usual baselines")
-    for name, model in named.items():
-        if not isinstance(model, str) and tasks.of_model(model) is None and not callable(model):
-            raise TypeError(
-                f"model {name!r} must be a river classifier or regressor, or a function that"
-                f" returns one, or the name of a baseline, got {shown(model)}"
-            )
     return {n: m.lower() if isinstance(m, str) else m for n, m in named.items()}
 
 
@@ -316,15 +307,8 @@ def _name_of(model: Any) -> str:
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def _makers(
-    name: str, model: Any, source: Source, seed: int | None, seeds: int | None
-) -> list[Maker]:
-    """Return functions that make a model: one for each seed, if it depends on that, or one.
-
-    A model that is for another task raises.
-    """
-    if not isinstance(model, str):
-        source.task.check(name, model, source.reason)
+def _makers(model: Any, source: Source, seed: int | None, seeds: int | None) -> list[Maker]:
+    """Return functions that make a model: one for each seed, if it depends on that, or one."""
     first = seed or 0
     each = [seed] if seeds is None else range(first, first + seeds)
     makers: list[Maker] = [
@@ -342,7 +326,7 @@ def _maker(model: Any, source: Source, seed: int | None) -> Maker:
     if isinstance(model, str):
         return source.task.maker(model, seed, source.reason, has_words=source.has_words)
     if not isinstance(model, base.Base):
-        return cast(Maker, model)
+        return cast(Maker, model) if callable(model) else lambda: model
     takes_seed = seed is not None and "seed" in inspect.signature(type(model)).parameters
     clone: Any = model.clone
     return functools.partial(clone, {"seed": seed} if takes_seed else None)

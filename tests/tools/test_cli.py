@@ -229,7 +229,10 @@ def test_files_that_cannot_be_written_are_named_at_the_end(run, monkeypatch, tmp
         (["evaluate", "--model", "knm"], "unknown model 'knm' (did you mean 'knn'?"),
         (["evaluate", "--model", "knn", "--n-estimators", "1"], "does not take --n-estimators"),
         (["evaluate", "--model", "knn", "--save", "FILE"], "model 'knn' cannot be saved"),
-        (["evaluate", "TABLE", "--model", "amrules"], "model 'amrules' is a regressor, but the"),
+        (
+            ["evaluate", "TABLE", "--model", "amrules"],
+            "model 'amrules' is not a classifier, but the",
+        ),
         (["evaluate", "--task", "clustering"], "argument --task: invalid choice"),
         (["evaluate", "TABLE", "--keep", "x"], "has no column 'x'"),
         (["compare", "--models", ","], "--models must name at least one model"),
