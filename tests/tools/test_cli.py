@@ -42,8 +42,8 @@ def run(capsys):
 
 @pytest.fixture
 def write(tmp_path):
-    def write_file(text, name="table.csv"):
-        path = tmp_path / name
+    def write_file(text):
+        path = tmp_path / "table.csv"
         path.write_text(text)
         return path
 
@@ -126,12 +126,9 @@ def test_evaluate_of_numbers(run, write, name):
 
 
 def test_two_runs_agree(run, tmp_path):
-    outputs = []
-    for n in range(2):
-        path = tmp_path / f"{n}"
-        assert run("evaluate", "Bananas", "--limit", 300, "--predictions", path)[0] == 0
-        outputs.append(path.read_text())
-    assert outputs[0] == outputs[1]
+    for name in "ab":
+        assert run("evaluate", "--limit", 300, "--predictions", tmp_path / name)[0] == 0
+    assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
 
 
 def test_missing_marker_of_dashes(run, write):
@@ -253,9 +250,9 @@ def test_failure_is_one_line(arguments, message, run, write, tmp_path, monkeypat
 
 
 def test_typo_in_a_model_lists_the_models_of_the_task(run, write):
-    _, _, lines = run("evaluate", write(PRICES), "--model", "hoefding")
-    assert "did you mean 'hoeffding'?" in lines[-1] and "'amrules'" in lines[-1]
-    assert "gaussian-nb" not in lines[-1]
+    _, _, (*_, line) = run("evaluate", write(PRICES), "--model", "hoefding")
+    assert "did you mean 'hoeffding'?" in line and "'amrules'" in line
+    assert "gaussian-nb" not in line
 
 
 def test_without_plotly_there_is_no_page(run, monkeypatch, tmp_path):
@@ -307,17 +304,21 @@ def test_signals_end_a_run_and_keep_what_there_is(number, status, long_stream, t
 
 
 def test_bad_row_of_standard_input_keeps_what_there_is(tmp_path):
-    model, predictions = tmp_path / "m", tmp_path / "p"
+    model, predictions, page = tmp_path / "m", tmp_path / "p", tmp_path / "h"
     lines = ["a,y", *(f"{i % 7},{'xy'[i % 7 > 3]}" for i in range(1200)), "oops,x", ""]
     command = [*COMMAND, "evaluate", "-", "--save", str(model), "--predictions", str(predictions)]
-    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True)
-    assert done.returncode == 2
-    last = "row 1201 of standard input has 'oops' in 'a', which held numbers before"
-    assert done.stderr.splitlines()[-1] == f"river-amf: error: {last}"
-    n_samples = int([*rows_of(done.stdout)[1]][-2])
-    assert 1000 <= n_samples <= 1200
-    assert river_amf.load(model).n_samples == n_samples
-    assert len(predictions.read_text().splitlines()) == 1 + n_samples
+    for options in ([], ["--html", str(page)]):
+        done = subprocess.run(
+            [*command, *options], input="\n".join(lines), capture_output=True, text=True
+        )
+        assert done.returncode == 2
+        last = "row 1201 of standard input has 'oops' in 'a', which held numbers before"
+        assert done.stderr.splitlines()[-1] == f"river-amf: error: {last}"
+        n_samples = int([*rows_of(done.stdout)[1]][-2])
+        assert 1000 <= n_samples <= 1200
+        assert river_amf.load(model).n_samples == n_samples
+        assert len(predictions.read_text().splitlines()) == 1 + n_samples
+    assert cells_of(page) == ["adaptive", "last-class", "majority"]
 
 
 def test_waiting_for_standard_input_ends_with_ctrl_c():
