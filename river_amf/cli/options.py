@@ -191,24 +191,22 @@ def check_outputs(arguments: argparse.Namespace, sources: Sequence[str], **files
         path = getattr(arguments, option)
         if path is None:
             continue
-        _check_output(path, sources, what)
+        exists = os.path.exists(path)
+        if exists and any(
+            os.path.exists(name) and os.path.samefile(path, name) for name in sources
+        ):
+            raise EvaluationError(f"cannot write {what} to {path}: it is the input stream")
+        try:
+            open(path, "a").close()
+            if not exists:
+                os.remove(path)
+        except OSError as error:
+            raise EvaluationError(f"cannot write {what} to {path!r}: {error.strerror}") from error
         other = written.setdefault(Path(path).resolve(), option)
         if other != option:
             raise EvaluationError(f"--{other} and --{option} would both write to {path}")
         if option == "html" and importlib.util.find_spec("plotly") is None:
             raise EvaluationError('--html needs plotly (the extra html): pip install "plotly>=6"')
-
-
-def _check_output(path: str, sources: Sequence[str], what: str) -> None:
-    exists = os.path.exists(path)
-    if exists and any(os.path.exists(read) and os.path.samefile(path, read) for read in sources):
-        raise EvaluationError(f"cannot write {what} to {path}: it is the input stream")
-    try:
-        open(path, "a").close()
-        if not exists:
-            os.remove(path)
-    except OSError as error:
-        raise EvaluationError(f"cannot write {what} to {path!r}: {error.strerror}") from error
 
 
 def print_line(text: str) -> None:

@@ -139,7 +139,7 @@ def make_metrics(
         if not isinstance(made, _KINDS[task]) or is_table:
             raise TypeError(f"{name} must be a {task} metric whose value is a single number")
         if name in named:
-            raise ValueError(
+            raise EvaluationError(
                 f"metrics contains {name} twice; the table has one column for each metric class"
             )
         if isinstance(made, BinaryMetric):

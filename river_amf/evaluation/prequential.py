@@ -47,12 +47,13 @@ def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> It
     >>> [(step.n, step.y, step.prediction) for step in steps]
     [(1, 'a', None), (2, 'a', 'a'), (3, 'b', 'a')]
     """
-    labels: set[Any] | None = None if isinstance(model, base.Regressor) else set()
+    labels: set[Any] = set()
+    has_labels = not isinstance(model, base.Regressor)
     predicted = enumerate(_predictions(predictor(model), samples, delay), start=1)
     for n, (x, y, prediction, beside, seconds) in predicted:
         _, more = timed(n, model.learn_one, x, y)
-        is_new = labels is not None and y not in labels
-        if labels is not None and is_new:
+        is_new = has_labels and y not in labels
+        if is_new:
             labels.add(y)
         yield Step(n, x, y, prediction, beside, seconds + more, is_new)
 

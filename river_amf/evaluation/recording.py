@@ -208,8 +208,9 @@ class _Labels:
         Beyond the most frequent among labels and predictions they share a row and a column.
         """
         totals: Counter[Any] = Counter()
-        for pair, n in self._pairs.items():
-            totals.update(dict.fromkeys(pair, n) if pair[0] != pair[1] else {pair[0]: 2 * n})
+        for (y, label), n in self._pairs.items():
+            totals[y] += n
+            totals[label] += n
         frequent = sorted(ascending(totals), key=totals.__getitem__, reverse=True)
         kept = ascending(frequent[:most]) + [_OTHERS] * (len(frequent) > most)
         places = {label: place for place, label in enumerate(kept)}

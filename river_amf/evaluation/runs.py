@@ -8,7 +8,6 @@ import inspect
 import math
 import pickle
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -274,25 +273,23 @@ def _by_name(models: Any) -> dict[str, Any]:
     """Return the models by the names that they have in the table, or raise."""
     if isinstance(models, str | base.Base) or callable(models):
         models = [models]
-    named: dict[str, Any] = {}
-    if isinstance(models, Mapping):
-        named = {str(name): model for name, model in models.items()}
-        if len(named) < len(models):
-            raise ValueError(f"models must have different names, got {shown([*models])}")
-    elif isinstance(models, Iterable):
-        counts: Counter[str] = Counter()
-        for model in models:
-            name = _name_of(model)
-            counts[name] += 1
-            named[name if counts[name] == 1 else f"{name} {counts[name]}"] = model
-    else:
+    if not isinstance(models, Iterable):
         raise TypeError(
             "models must be a model, the name of one, or a dict or list of these, 'all' or None,"
             f" got {shown(models)}"
         )
-    if not named:
+    if not isinstance(models, Mapping):
+        models = list(models)
+        names = [*map(_name_of, models)]
+        numbers = [names[: k + 1].count(name) for k, name in enumerate(names)]
+        names = [n if k == 1 else f"{n} {k}" for n, k in zip(names, numbers, strict=True)]
+        models = dict(zip(names, models, strict=True))
+    if not models:
         raise ValueError("models is empty; pass None to run the usual baselines")
-    return {n: m.lower() if isinstance(m, str) else m for n, m in named.items()}
+    named = {str(name): m.lower() if isinstance(m, str) else m for name, m in models.items()}
+    if len(named) < len(models):
+        raise ValueError(f"models must have different names, got {shown([*models])}")
+    return named
 
 
 def _name_of(model: Any) -> str:

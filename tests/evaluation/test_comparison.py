@@ -313,17 +313,22 @@ def test_baselines_are_the_default(samples, n_usual, last, every):
     assert set(table["status"]) == {"ok"}
 
 
-def test_models_or_the_target_decide_the_task():
-    few = [(x, round(y) % 7) for x, y in NUMBERS]  # as the number of rings of an abalone
-    for samples, models, options, metric in (
-        (few, "knn", {}, "accuracy"),
-        (few, "knn", {"task": "regression"}, "MAE"),
-        (few, [AMFRegressor(2, seed=1)], {}, "MAE"),
-        (few, [tree.HoeffdingTreeRegressor], {}, "MAE"),
+FEW = [(x, round(y) % 7) for x, y in NUMBERS]  # as the number of rings of an abalone
+
+
+@pytest.mark.parametrize(
+    ("samples", "models", "options", "metric"),
+    [
+        (FEW, "knn", {}, "accuracy"),
+        (FEW, "knn", {"task": "regression"}, "MAE"),
+        (FEW, [AMFRegressor(2, seed=1)], {}, "MAE"),
+        (FEW, [tree.HoeffdingTreeRegressor], {}, "MAE"),
         (datasets.TrumpApproval(), "knn", {"limit": 50}, "MAE"),
         (NUMBERS, [AMFClassifier(2, seed=1)], {}, "accuracy"),
-    ):
-        assert metric in compare(samples, models, **options).table
+    ],
+)
+def test_models_or_the_target_decide_the_task(samples, models, options, metric):
+    assert metric in compare(samples, models, **options).table
 
 
 RINGS = evaluation.Stream("s", 150, 2, 0, NUMBERS, 0, "regression", "y")
