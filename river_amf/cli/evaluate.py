@@ -6,9 +6,10 @@ import argparse
 import functools
 import inspect
 import itertools
+import math
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -99,8 +100,11 @@ def run(arguments: argparse.Namespace) -> int:
     model = _make_model(arguments, task, stream)
     if not has_intervals(model):
         metrics = {n: each for n, each in metrics.items() if not isinstance(each, OfIntervals)}
+    about = task.descriptions[arguments.model]
+    if isinstance(model, AMFClassifier | AMFRegressor):
+        about = f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"
     *titles, last = options.title_lines(stream, arguments)
-    print(*titles, f"{last}; {_describe(model, task, arguments.model)}", sep="\n")
+    print(*titles, f"{last}; {about}", sep="\n")
     warm_up_model(model.clone(), stream.samples)
     steps = None if arguments.html is None else Steps(stream.n_samples)
     this = Run(metrics, None, steps, arguments.delay)
@@ -153,12 +157,6 @@ def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> An
     return model.clone({"n_estimators": arguments.n_estimators})
 
 
-def _describe(model: base.Estimator, task: Task, name: str) -> str:
-    if isinstance(model, AMFClassifier | AMFRegressor):
-        return f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"
-    return task.descriptions[name]
-
-
 def _print_table(
     arguments: argparse.Namespace, stream: Stream, model: Any, this: Run, stack: ExitStack
 ) -> None:
@@ -170,15 +168,13 @@ def _print_table(
             records.append(record)
             yield record.x, record.y
 
-    def line(cells: list[str]) -> None:
-        widths = [max(len(title), _MIN_WIDTH) for title in titles]
-        aligned = zip(cells, widths, strict=True)
-        tqdm.write("  ".join(cell.rjust(width) for cell, width in aligned), file=sys.stdout)
+    def line(*cells: str) -> None:
+        aligned = (c.rjust(max(len(t), _MIN_WIDTH)) for c, t in zip(cells, titles, strict=True))
+        tqdm.write("  ".join(aligned), file=sys.stdout)
         sys.stdout.flush()
 
-    def row() -> None:
-        values = {"n_samples": this.n_samples, **this.measure(model)}
-        line([cell_text(name, value) for name, value in values.items()])
+    def row(name: str, values: Mapping[str, float]) -> None:
+        line(name, *(cell_text(k, values.get(k, math.nan)) for k in this.figures))
 
     def on_step(step: Step) -> None:
         naive.add(step.y)
@@ -186,11 +182,11 @@ def _print_table(
         if writer is not None:
             writer.write(record, step.prediction, step.beside)
         if step.n % every == 0:
-            row()
+            row(str(step.n), this.measure(model))
 
     naive, writer = NaiveBaselines(stream.task), _writer(arguments, stream, model, stack)
     titles = [title_of(name) for name in ("n_samples", *this.figures)]
-    line(titles)
+    line(*titles)
     total = None if stream.later is not None else stream.n_samples
     every = ROWS if total is None else even_checkpoints(total).step
     shown: Any = {"unit": " samples", "leave": False, "disable": not sys.stderr.isatty()}
@@ -199,9 +195,9 @@ def _print_table(
         this.go(lambda: model, bar, on_step)
     finally:
         if this.n_samples % every:
-            row()
+            row(str(this.n_samples), this.measure(model))
         for name, values in naive.rows().items() if this.n_samples else ():
-            line([name, *(cell_text(k, values[k]) if k in values else "-" for k in this.figures)])
+            row(name, values)
 
 
 def _writer(

@@ -337,20 +337,21 @@ def test_waiting_for_standard_input_ends_with_ctrl_c():
     process.communicate()
 
 
-def test_ctrl_c_ends_a_comparison_with_its_rows(run, monkeypatch, tmp_path):
+@pytest.mark.parametrize(("kind", "status"), [(KeyboardInterrupt, 130), (cli.Terminated, 143)])
+def test_signals_end_a_comparison_with_its_rows(kind, status, run, monkeypatch, tmp_path):
     calls = []
 
     def interrupt(self, x, y, w=1.0):
         calls.append(y)
         if len(calls) == 20 + 7:  # the first 20 are the warm-up
-            signal.raise_signal(signal.SIGINT)
+            raise kind
 
     monkeypatch.setattr(PriorClassifier, "learn_one", interrupt)
     path = tmp_path / "table.csv"
     options = ["--limit", 20, "--models", "last-class,majority,perceptron", "--csv", path]
-    status, output, lines = run("compare", *options)
+    ended, output, lines = run("compare", *options)
     statuses = ["ok", "interrupted after 6 samples", "not run"]
-    assert status == 130 and lines[-1] == "interrupted"
+    assert (ended, lines[-1]) == (status, "interrupted")
     assert all(text in output for text in statuses)
     assert pd.read_csv(path)["status"].tolist() == statuses
 
