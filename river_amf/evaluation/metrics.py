@@ -134,6 +134,8 @@ def make_metrics(
     for metric in chosen:
         found = find_metric(metric, task) if isinstance(metric, str) else metric
         made = found() if isinstance(found, type) else found
+        if type(made) in TABLES[task].values():
+            continue  # it has a column already
         name = type(made).__name__
         is_table = isinstance(made, metrics.ConfusionMatrix | metrics.ClassificationReport)
         if not isinstance(made, _KINDS[task]) or is_table:
@@ -144,8 +146,7 @@ def make_metrics(
             )
         if isinstance(made, BinaryMetric):
             _check_labels(name, samples, stream)
-        if type(made) not in TABLES[task].values():  # or it has a column already
-            named[name] = made
+        named[name] = made
     return named
 
 

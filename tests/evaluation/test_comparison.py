@@ -116,9 +116,18 @@ def test_figures_are_those_of_river(name):
 def test_figures_of_regressors_are_those_of_river():
     average = dummy.StatisticRegressor(stats.Mean())
     models = {"average": average, "forest": AMFRegressor(3, seed=1)}
-    comparison = compare(NUMBERS, models, window=50)
+    comparison = compare(NUMBERS, models, ["mae", metrics.SMAPE], window=50)
+    assert [*comparison.table][:7] == [
+        "n_samples",
+        "MAE",
+        "RMSE",
+        "R2",
+        "coverage",
+        "width",
+        "SMAPE",
+    ]
     for name, model in models.items():
-        for metric in (metrics.MAE(), metrics.RMSE(), metrics.R2()):
+        for metric in (metrics.MAE(), metrics.RMSE(), metrics.R2(), metrics.SMAPE()):
             expected = of_river(model.clone(), NUMBERS, metric)
             assert comparison.table.loc[name, type(metric).__name__] == pytest.approx(expected)
     forest, hits, widths = AMFRegressor(3, seed=1), [], []
