@@ -127,12 +127,10 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _until_error(
-    records: Iterator[Record | None], ends: list[BaseException]
-) -> Iterator[Record | None]:
-    """Yield the records of standard input until an error or Ctrl-C, which is kept."""
+def _until_error(later: Iterator[Any], ends: list[BaseException]) -> Iterator[Any]:
+    """Yield what comes on standard input until an error or Ctrl-C, which is kept."""
     try:
-        yield from records
+        yield from later
     except (EvaluationError, KeyboardInterrupt) as error:
         ends.append(error)
 

@@ -237,6 +237,8 @@ def run_models(
         given = {name: name for name in (usual if models is None else source.task.descriptions)}
     reference = source.task.floors if is_report else source.task.reference
     given |= {name: name for name in reference if name not in given}
+    for name, model in given.items():
+        source.task.check(name, model, source.reason)
     makers = {name: _makers(model, source, seed, seeds) for name, model in given.items()}
     named = make_metrics(metrics or (), source.task.name, source.samples, source.name)
     steps = Steps(source.n_samples, window) if is_report else None

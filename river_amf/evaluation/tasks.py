@@ -51,13 +51,21 @@ class Task:
             return known[name]
         if name in MISSING:
             raise EvaluationError(f"model {name!r} {MISSING[name]}")
-        what = f"unknown model {name!r}"
-        if any(name in task.descriptions for task in TASKS.values()):
-            what = (
-                f"model {name!r} is not a {self.noun}, but the task is {self.name}{reason}; task"
-                " (--task) chooses the other, target (--target) another column"
-            )
+        others = [task for task in TASKS.values() if name in task.descriptions]
+        what = self._refusal(name, others[0], reason) if others else f"unknown model {name!r}"
         raise EvaluationError(f"{what} ({suggest(name, list(known))})")
+
+    def check(self, name: str, model: Any, reason: str = "") -> None:
+        """Raise TypeError if a model is for the other task; the reason says why it is this one."""
+        other = of_model(model)
+        if other is not None and other is not self:
+            raise TypeError(self._refusal(name, other, reason))
+
+    def _refusal(self, name: str, other: Task, reason: str) -> str:
+        return (
+            f"model {name!r} is a {other.noun}, but the task is {self.name}{reason}, which needs a"
+            f" {self.noun}; task (--task) chooses the other, target (--target) another column"
+        )
 
     def made(self, make: Maker) -> base.Estimator:
         """Return a new model, or raise EvaluationError if there is none, or none for the task."""

@@ -352,13 +352,15 @@ WORDS = list(three_labels(60))
         (SAMPLES, ["kn"], {}, EvaluationError, "unknown model 'kn' .did you mean 'knn'"),
         (NUMBERS, "lineer", {}, EvaluationError, "'linear'. available: ((?!gaussian-nb).)*$"),
         (SAMPLES, {1: Majority, "1": Majority}, {}, ValueError, "models must have different names"),
-        (SAMPLES, [linear_model.LinearRegression], {}, EvaluationError, "models are regressors"),
+        (SAMPLES, [linear_model.LinearRegression()], {}, EvaluationError, "models are regressors"),
+        (SAMPLES, [Majority(), AMFRegressor()], {}, TypeError, "'AMFRegressor' is a regressor"),
+        (SAMPLES, [Majority, AMFRegressor], {}, TypeError, "'AMFRegressor' is a regressor"),
         (
             NUMBERS,
             "logistic",
             {},
             EvaluationError,
-            "'logistic' is not a regressor, but the task is",
+            "'logistic' is a classifier, but the task is",
         ),
         (RINGS, "logistic", {}, EvaluationError, "regression, as 'y' holds numbers such as 1"),
         ("Bananas", AMFRegressor(), {}, EvaluationError, "for classification, not for regression"),
@@ -415,7 +417,7 @@ def test_a_model_that_fails_is_a_row_and_the_others_run_on(error, described, whe
     [
         (lambda: 1 / 0, "cannot be created: ZeroDivisionError: division by zero"),
         (lambda: 3, "cannot be created: TypeError: model must be a river classifier, got 3"),
-        (AMFRegressor(), "cannot be created: TypeError: model must be a river classifier, got AMF"),
+        (lambda: AMFRegressor(), "cannot be created: TypeError: model must be a river classifier"),
     ],
 )
 def test_a_model_that_cannot_be_made_is_a_row(make, described):

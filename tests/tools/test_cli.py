@@ -228,7 +228,7 @@ def test_files_that_cannot_be_written_are_named_at_the_end(run, monkeypatch, tmp
         (["evaluate", "--model", "knn", "--save", "FILE"], "model 'knn' cannot be saved"),
         (
             ["evaluate", "TABLE", "--model", "amrules"],
-            "model 'amrules' is not a classifier, but the",
+            "model 'amrules' is a regressor, but the",
         ),
         (["evaluate", "--task", "clustering"], "argument --task: invalid choice"),
         (["evaluate", "TABLE", "--keep", "x"], "has no column 'x'"),
