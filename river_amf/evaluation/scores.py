@@ -23,16 +23,16 @@ class Scores:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics: dict[str, Any] = {name: metric.clone() for name, metric in metrics.items()}
+        self._of_beside = {n for n, m in metrics.items() if not getattr(m, "requires_labels", True)}
         self._scored: set[str] = set()
         self._lacking: set[str] = set()  # metrics of probabilities or intervals of which one lacks
 
     def add(self, step: Step) -> None:
         """Score a step."""
         for name, metric in self._metrics.items():
-            takes_beside = not getattr(metric, "requires_labels", True)
-            output = step.beside if takes_beside else step.prediction
+            output = step.beside if name in self._of_beside else step.prediction
             if output is None:
-                if takes_beside:
+                if name in self._of_beside:
                     self._lacking.add(name)
             elif output != {}:
                 if step.is_new and isinstance(metric, LogLoss) and step.y not in step.beside:
