@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import signal
 import sys
 from typing import NoReturn
 
-from river_amf.cli import main
-
-_INTERRUPTED, _TERMINATED = 130, 143
+from river_amf.cli import INTERRUPTED, TERMINATED, Terminated, main
 
 
 def run() -> NoReturn:
@@ -18,13 +18,20 @@ def run() -> NoReturn:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         # what the terminal has no characters for is printed as \x.. or \u....
         getattr(sys, name).reconfigure(errors="backslashreplace")
+    signal.signal(signal.SIGTERM, _terminate)
+    logging.basicConfig(format="river-amf: %(message)s")
+    logging.getLogger("river_amf.kernels").setLevel(logging.INFO)  # which says that it compiles
     try:
         status = main()
     except KeyboardInterrupt:  # a second one, while the first is reported
-        status = _INTERRUPTED
-    if status in (_INTERRUPTED, _TERMINATED):
+        status = INTERRUPTED
+    if status in (INTERRUPTED, TERMINATED):
         os._exit(status)  # without waiting for a kernel that is still being compiled
     sys.exit(status)
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    raise Terminated
 
 
 if __name__ == "__main__":

@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+import sys
 
-from river_amf.cli.options import (
-    add_stream_arguments,
-    at_least,
-    check_outputs,
-    chosen_metrics,
-    chosen_stream,
-    comma_separated,
-    is_terminal,
-    load_chosen,
-    report_written,
-    seconds,
-    title_lines,
-)
+from river_amf.cli import options
 from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.comparison import comparison_of
 from river_amf.evaluation.report import report_of
 from river_amf.evaluation.runs import ALL, has_failed, run_models
-from river_amf.evaluation.sources import reason_of
 from river_amf.evaluation.tasks import TASKS
 
 _ALL_FAILED = 1
-_FILES = {"csv": "the table", "html": "the page"}
 
 DESCRIPTION = (
     "Run several models over the same stream and compare them: each model predicts every sample"
@@ -35,91 +21,81 @@ DESCRIPTION = (
 )
 EPILOG = (
     "Exit status: 0 if at least one model ran, even if it ran out of time; 1 if all models failed;"
-    " 2 if the arguments or the stream are invalid or a file cannot be written; 130 after Ctrl-C,"
-    " which still prints the table and writes the files with the results so far. For a model that"
-    " ran out of time or was interrupted, the metrics cover the samples it learned; a model that"
-    " failed has none."
+    " 2 if the arguments or the stream are invalid or a file cannot be written; 130 after Ctrl-C"
+    " and 143 after SIGTERM, which still print the table and write the files with the results so"
+    " far. For a model that ran out of time or was interrupted, the metrics cover the samples it"
+    " learned; a model that failed has none."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
-    add_stream_arguments(parser)
+    options.add_stream_arguments(parser)
     add = parser.add_argument
+    usual = "; ".join(f"{name}: {', '.join(task.usual)}" for name, task in TASKS.items())
+    known = "; ".join(f"{name}: {', '.join(task.descriptions)}" for name, task in TASKS.items())
     add(
         "--models",
-        type=comma_separated,
+        type=options.comma_separated,
         metavar="A,B",
-        help="models to run, or all (default: "
-        + "; ".join(f"{name}: {', '.join(task.usual)}" for name, task in TASKS.items())
-        + "); "
-        + "; ".join(f"{name}: {', '.join(task.descriptions)}" for name, task in TASKS.items()),
+        help=f"models to run, or all (default: {usual}); {known}",
     )
     add(
         "--time-limit",
-        type=seconds,
+        type=options.seconds,
         metavar="SECONDS",
         help="stop a model that runs longer than this; checked between samples",
     )
     add(
         "--seeds",
-        type=at_least(2),
+        type=options.at_least(2),
         metavar="N",
         help="run models that draw random numbers with N seeds; the table has means and standard"
         " deviations",
     )
     add("--csv", metavar="FILE", help="write the table to a CSV file")
-    add(
-        "--html",
-        metavar="FILE",
-        help="write a page with figures of all models along the stream, beside those of models"
-        " that look at no features (needs the extra `html`)",
-    )
+    options.add_html(parser, "all models")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
-    if arguments.models is not None and not arguments.models:
+    if arguments.models == []:
         raise EvaluationError("--models must name at least one model")
-    check_outputs(arguments, [chosen_stream(arguments)], **_FILES)
-    stream = load_chosen(arguments).complete()
-    task = TASKS[stream.task]
-    chosen = [*task.usual] if arguments.models is None else [*map(str.lower, arguments.models)]
-    chosen = [*task.descriptions] if chosen == [ALL] else list(dict.fromkeys(chosen))
-    for name in chosen:  # before the metrics are looked at
-        task.maker(name, arguments.seed, reason_of(stream))
+    options.check_outputs(arguments, [arguments.stream], csv="the table", html="the page")
+    stream = options.load_chosen(arguments).complete()
+    models = (
+        None if arguments.models is None else [*dict.fromkeys(map(str.lower, arguments.models))]
+    )
     ran = run_models(
         stream,
-        {name: name for name in chosen},
-        chosen_metrics(arguments, task),
+        ALL if models == [ALL] else models,
+        arguments.metrics,
         time_limit=arguments.time_limit,
         seed=arguments.seed,
-        progress=is_terminal(),
-        task=task.name,
+        progress=sys.stderr.isatty(),
+        task=stream.task,
         is_report=arguments.html is not None,
         delay=arguments.delay,
         seeds=arguments.seeds,
     )
     comparison = comparison_of(ran)
-    write: dict[str, Callable[[str], object]] = {
-        "csv": lambda path: comparison.table.to_csv(path, lineterminator="\n"),
-        "html": lambda path: report_of(ran).save(path),
-    }
     errors = []
-    try:
-        print(*title_lines(stream, arguments), comparison, sep="\n", flush=True)
-    finally:  # even if the output is closed
-        for option, what in _FILES.items():
-            path = getattr(arguments, option)
+    for option, what in (("csv", "the table"), ("html", "the page")):
+        path = getattr(arguments, option)
+        try:
             if path is None:
                 continue
-            try:
-                write[option](path)
-                report_written(what, path)
-            except OSError as error:
-                errors.append(f"cannot write {what} to {path}: {error.strerror or error}")
+            if option == "csv":
+                comparison.table.to_csv(path, lineterminator="\n")
+            else:
+                report_of(ran).save(path)
+            options.report_written(what, path)
+        except OSError as error:
+            errors.append(f"cannot write {what} to {path}: {error.strerror or error}")
+    print(*options.title_lines(stream, arguments), comparison, sep="\n", flush=True)
     if errors:
         raise EvaluationError("; ".join(errors))
-    if comparison.interrupted:
-        raise KeyboardInterrupt
+    if ran.interrupt is not None:
+        raise ran.interrupt
+    chosen = [*ran.runs] if models in (None, [ALL]) else models
     return _ALL_FAILED if all(map(has_failed, comparison.table["status"][chosen])) else 0

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import inspect
 import itertools
+import math
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,37 +20,21 @@ from tqdm import tqdm
 
 from river_amf import persistence
 from river_amf.classifier import AMFClassifier
-from river_amf.cli.options import (
-    add_stream_arguments,
-    at_least,
-    check_outputs,
-    chosen_metrics,
-    chosen_stream,
-    comma_separated,
-    file_options,
-    is_terminal,
-    load_chosen,
-    print_line,
-    report_written,
-    title_lines,
-)
+from river_amf.cli import options
 from river_amf.cli.prediction_csv import PredictionWriter
 from river_amf.evaluation import EvaluationError, Stream
 from river_amf.evaluation.comparison import cell_text, title_of
-from river_amf.evaluation.metrics import check_labels, is_of_intervals, name_metrics
+from river_amf.evaluation.metrics import OfIntervals, make_metrics
 from river_amf.evaluation.naive import NaiveBaselines
 from river_amf.evaluation.prequential import (
     Step,
     even_checkpoints,
     has_intervals,
-    progress_bar,
-    test_then_train,
     warm_up_model,
 )
-from river_amf.evaluation.recording import Recorder, Steps
+from river_amf.evaluation.recording import Steps
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.runs import INTERRUPTED, OK, Ran, Run, check_delay, describe
-from river_amf.evaluation.scores import Metrics, Scores
+from river_amf.evaluation.runs import Ran, Run, attempt, check_delay
 from river_amf.evaluation.sources import read_source, reason_of
 from river_amf.evaluation.streams import ROWS, Record, Sample
 from river_amf.evaluation.tasks import TASKS, Task
@@ -68,82 +55,84 @@ EPILOG = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
-    add_stream_arguments(parser)
+    options.add_stream_arguments(parser)
+    models = (
+        f"For {task.name}: "
+        + "; ".join(f"{name}: {text}" for name, text in task.descriptions.items())
+        for task in TASKS.values()
+    )
     add = parser.add_argument
     add(
         "--model",
         type=str.lower,
         metavar="NAME",
-        help=". ".join(
-            f"For {task.name}: "
-            + "; ".join(f"{name}: {text}" for name, text in task.descriptions.items())
-            + f" (default: {task.default})"
-            for task in TASKS.values()
-        ),
+        default="adaptive",
+        help=". ".join([*models, "(default: adaptive)"]),
     )
     add(
         "--n-estimators",
-        type=at_least(1),
+        type=options.at_least(1),
         metavar="N",
         help="number of trees, for the models amf and adaptive (default: 10)",
     )
     add("--predictions", metavar="FILE", help="write all predictions to a CSV file")
-    add(
-        "--keep",
-        type=comma_separated,
-        default=[],
-        metavar="A,B",
-        help="columns to copy beside the predictions, such as an id",
-    )
+    options.add_keep(parser)
     add(
         "--save",
         metavar="MODEL",
         help="save the model once it has learned the stream, for `river-amf predict`; the file"
         " keeps the options by which the stream was read",
     )
-    add(
-        "--html",
-        metavar="FILE",
-        help="write a page with figures of the model along the stream, beside those of models that"
-        " look at no features (needs the extra `html`)",
-    )
+    options.add_html(parser, "the model")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     files = {"predictions": "the predictions", "save": "the model", "html": "the page"}
-    check_outputs(arguments, [chosen_stream(arguments)], **files)
-    stream = load_chosen(arguments)
-    stream = stream if arguments.html is None else stream.complete()
+    options.check_outputs(arguments, [arguments.stream], **files)
+    stream, ends = options.load_chosen(arguments), list[BaseException]()
+    if arguments.html is not None and stream.later is not None:
+        stream = replace(stream, later=_until_error(stream.later, ends)).complete()
     task = TASKS[stream.task]
-    arguments.model = arguments.model or task.default
-    metrics = name_metrics(task.table, chosen_metrics(arguments, task), task.name)
-    check_labels(stream.samples, metrics.values(), stream.name)
+    metrics = make_metrics(arguments.metrics, task.name, stream.samples, stream.name)
     if stream.later is None:
         check_delay(arguments.delay, stream.n_samples)
     model = _make_model(arguments, task, stream)
-    if arguments.save is not None and not isinstance(model, persistence.Saved):
-        raise EvaluationError(
-            f"model {arguments.model!r} cannot be saved: files hold our own models, such as amf and"
-            " adaptive"
-        )
     if not has_intervals(model):
-        metrics = {name: each for name, each in metrics.items() if not is_of_intervals(each)}
-    *titles, last = title_lines(stream, arguments)
-    print(*titles, f"{last}; {_describe(model, task, arguments.model)}", sep="\n")
+        metrics = {n: each for n, each in metrics.items() if not isinstance(each, OfIntervals)}
+    about = task.descriptions[arguments.model]
+    if isinstance(model, AMFClassifier | AMFRegressor):
+        about = f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"
+    *titles, last = options.title_lines(stream, arguments)
+    print(*titles, f"{last}; {about}", sep="\n")
     warm_up_model(model.clone(), stream.samples)
-    recorder = None if arguments.html is None else Recorder(model, Steps(stream.n_samples))
-    scores = Scores(metrics)
+    steps = None if arguments.html is None else Steps(stream.n_samples)
+    this = Run(metrics, None, steps, arguments.delay)
     try:
         with ExitStack() as stack:
-            _print_table(arguments, stream, model, scores, recorder, stack)
-    except BaseException as error:
-        _keep(arguments, stream, task, model, metrics, scores, recorder, is_complete=False)
-        if isinstance(error, KeyboardInterrupt | EvaluationError):
-            print_line(f"ended after {scores.n_samples} samples")
+            _print_table(arguments, stream, model, this, stack)
+        if ends:
+            raise ends[0]
+    except (KeyboardInterrupt, EvaluationError):
+        options.print_line(f"ended after {this.n_samples} samples")
         raise
-    _keep(arguments, stream, task, model, metrics, scores, recorder, is_complete=True)
+    finally:
+        if arguments.save is not None and this.n_samples:
+            reading = options.file_options(arguments) | {"kinds": dict(stream.kinds)}
+            notes = {"reading": reading | {"target": stream.target or "target"}}
+            persistence.save_with_notes(model, arguments.save, notes)
+            options.report_written("the model", arguments.save)
+        if steps is not None and this.n_samples:
+            _write_page(arguments, stream, task, this, steps)
     return 0
+
+
+def _until_error(later: Iterator[Any], ends: list[BaseException]) -> Iterator[Any]:
+    """Yield what comes on standard input until an error or Ctrl-C, which is kept."""
+    try:
+        yield from later
+    except (EvaluationError, KeyboardInterrupt) as error:
+        ends.append(error)
 
 
 def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> Any:
@@ -152,9 +141,13 @@ def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> An
     has_words = stream.text is not None
     make = task.maker(name, arguments.seed, reason_of(stream), has_words=has_words)
     try:
-        model: Any = make()
-    except (ImportError, ValueError) as error:  # such as a seed out of the model's range
-        raise EvaluationError(f"model {name!r} cannot be created: {error}") from error
+        model: Any = task.made(make)
+    except EvaluationError as error:  # such as for a seed out of the model's range
+        raise EvaluationError(f"model {name!r} {error}") from error
+    if arguments.save is not None and not isinstance(model, persistence.Saved):
+        raise EvaluationError(
+            f"model {name!r} cannot be saved: files hold our own models, such as amf and adaptive"
+        )
     if arguments.n_estimators is None:
         return model
     if "n_estimators" not in inspect.signature(type(model)).parameters:
@@ -162,19 +155,8 @@ def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> An
     return model.clone({"n_estimators": arguments.n_estimators})
 
 
-def _describe(model: base.Estimator, task: Task, name: str) -> str:
-    if isinstance(model, AMFClassifier | AMFRegressor):
-        return f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"
-    return task.descriptions[name]
-
-
 def _print_table(
-    arguments: argparse.Namespace,
-    stream: Stream,
-    model: Any,
-    scores: Scores,
-    recorder: Recorder | None,
-    stack: ExitStack,
+    arguments: argparse.Namespace, stream: Stream, model: Any, this: Run, stack: ExitStack
 ) -> None:
     """Run, write predictions, and print a row for each checkpoint and each naive baseline."""
     records: deque[Record] = deque()  # of the samples that are predicted, but not learned yet
@@ -184,47 +166,39 @@ def _print_table(
             records.append(record)
             yield record.x, record.y
 
-    naive = NaiveBaselines(stream.task)
-    write = _prediction_writer(arguments, stream, model, stack)
-    titles = [title_of(name) for name in ("n_samples", *scores.columns())]
-    widths = [max(len(title), _MIN_WIDTH) for title in titles]
-
-    def line(cells: list[str]) -> None:
-        aligned = zip(cells, widths, strict=True)
-        tqdm.write("  ".join(cell.rjust(width) for cell, width in aligned), file=sys.stdout)
+    def line(*cells: str) -> None:
+        aligned = (c.rjust(max(len(t), _MIN_WIDTH)) for c, t in zip(cells, titles, strict=True))
+        tqdm.write("  ".join(aligned), file=sys.stdout)
         sys.stdout.flush()
 
-    def row(step: Step) -> None:
-        values = {"n_samples": step.n, **scores.figures(model)}
-        line([cell_text(name, value) for name, value in values.items()])
+    def row(name: str, values: Mapping[str, float]) -> None:
+        line(name, *(cell_text(k, values.get(k, math.nan)) for k in this.figures))
 
-    line(titles)
+    def on_step(step: Step) -> None:
+        naive.add(step.y)
+        record = records.popleft()
+        if writer is not None:
+            writer.write(record, step.prediction, step.beside)
+        if step.n % every == 0:
+            row(str(step.n), this.measure(model))
+
+    naive, writer = NaiveBaselines(stream.task), _writer(arguments, stream, model, stack)
+    titles = [title_of(name) for name in ("n_samples", *this.figures)]
+    line(*titles)
     total = None if stream.later is not None else stream.n_samples
-    checkpoints: Any = itertools.count(ROWS, ROWS) if total is None else even_checkpoints(total)
-    checkpoint, step = iter(checkpoints), None
-    at = next(checkpoint, None)
-    bar = stack.enter_context(progress_bar(total, samples(), is_shown=is_terminal()))
+    every = ROWS if total is None else even_checkpoints(total).step
+    shown: Any = {"unit": " samples", "leave": False, "disable": not sys.stderr.isatty()}
+    bar = stack.enter_context(tqdm(samples(), total=total, **shown))
     try:
-        for step in test_then_train(model, bar, arguments.delay):
-            naive.add(step.y)
-            record = records.popleft()
-            if write is not None:
-                write.write(record, step.prediction, step.beside)
-            if recorder is not None:
-                recorder.learned(step)
-            scores.add(step)
-            if step.n == at:
-                row(step)
-                at, step = next(checkpoint, None), None
+        this.go(lambda: model, bar, on_step)
     finally:
-        if step is not None:  # what has been learned since the last row
-            row(step)
-        for name, values in naive.rows().items() if scores.n_samples else ():
-            known = [cell_text(k, values[k]) if k in values else "-" for k in scores.columns()]
-            line([name, *known])
+        if this.n_samples % every:
+            row(str(this.n_samples), this.measure(model))
+        for name, values in naive.rows().items() if this.n_samples else ():
+            row(name, values)
 
 
-def _prediction_writer(
+def _writer(
     arguments: argparse.Namespace, stream: Stream, model: Any, stack: ExitStack
 ) -> PredictionWriter | None:
     """Return the writer of predictions, whose file is closed with the stack."""
@@ -232,55 +206,28 @@ def _prediction_writer(
         return None
     path = Path(arguments.predictions)
     file = stack.enter_context(path.open("w", newline="", encoding="utf-8"))
-    stack.callback(report_written, "the predictions", arguments.predictions)
+    stack.callback(options.report_written, "the predictions", arguments.predictions)
     is_classifier = isinstance(model, base.Classifier)
-    labels = ascending({y for _, y in stream.samples}) if is_classifier else None
     return PredictionWriter(
         file,
-        keep=arguments.keep,
-        has_target=True,
-        labels=labels,
-        has_intervals=has_intervals(model),
+        arguments.keep,
+        True,
+        ascending({y for _, y in stream.samples}) if is_classifier else None,
+        has_intervals(model),
     )
 
 
-def _keep(
-    arguments: argparse.Namespace,
-    stream: Stream,
-    task: Task,
-    model: Any,
-    metrics: Metrics,
-    scores: Scores,
-    recorder: Recorder | None,
-    *,
-    is_complete: bool,
+def _write_page(
+    arguments: argparse.Namespace, stream: Stream, task: Task, this: Run, steps: Steps
 ) -> None:
-    """Save the model, and write the page."""
-    n_samples = scores.n_samples
-    if arguments.save is not None and (n_samples or is_complete):
-        reading = file_options(arguments) | {"kinds": dict(stream.kinds)}
-        notes = {"reading": reading | {"target": stream.target or "target"}}
-        persistence.save_with_notes(model, arguments.save, notes)
-        report_written("the model", arguments.save)
-    if recorder is None:
-        return
-    if not n_samples:
-        print_line(f"no page, {arguments.html} was not written: no sample was learned")
-        return
-    samples = stream.samples if is_complete else list(itertools.islice(stream, n_samples))
-    runs = {
-        name: Run(metrics, task, n_samples, recorder.steps, arguments.delay)
-        for name in dict.fromkeys((arguments.model, *task.floors))
-    }
-    for name, run in runs.items():
-        if name != arguments.model:
-            run.go(task.maker(name, None), samples)
-            continue
-        run.described = describe(model)
-        run.scores, run.recorder, run.figures = scores, recorder, scores.figures(model)
-        run.status = OK if is_complete else f"{INTERRUPTED} after {n_samples} samples"
-        recorder.close()
-    source = read_source(stream)
-    ran = Ran(source, runs, task.floors, recorder.steps, arguments.seed, arguments.delay)
+    """Write the page of a run beside those of models that look at no features."""
+    runs = {arguments.model: [this]}
+    samples = list(itertools.islice(stream, this.n_samples))
+    for name in task.floors:
+        if name not in runs:
+            runs[name] = [Run(this.metrics, None, steps, arguments.delay)]
+            attempt(runs[name][0], functools.partial(task.made, task.maker(name, None)), samples)
+    source, floors = read_source(stream), task.floors
+    ran = Ran(source, runs, floors, steps, arguments.seed, arguments.delay)
     report_of(ran).save(arguments.html)
-    report_written("the page", arguments.html)
+    options.report_written("the page", arguments.html)

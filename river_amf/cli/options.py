@@ -1,37 +1,30 @@
-"""Arguments that subcommands share: those that choose a stream, and their parsing."""
+"""Arguments that subcommands share, their parsing, and what is printed of a stream."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
 import itertools
-import math
 import os
 import sys
-import threading
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from river_amf import evaluation
-from river_amf.evaluation import EvaluationError, Stream, metrics, tasks
-from river_amf.evaluation.metrics import Metric
+from river_amf.evaluation import EvaluationError, Stream, tasks
 from river_amf.evaluation.streams import ROWS
-from river_amf.evaluation.tasks import Task
 from river_amf.inputs.kinds import is_real, printable
 
-_DEFAULT_STREAM = "Bananas"
 _OF_FILES = (
     *("missing", "separator", "encoding", "no_header", "decimal", "thousands", "comment"),
     *("drop", "text"),
 )
 _MOST_WARNINGS = 5
 _FEW_LABELS = 3  # distinct ones, of which fewer can hardly be a quantity
-_PATIENCE = 3.0  # seconds without a sign of life
 _MAX_INTEGER = 2**31 - 1
-_MAX_SECONDS = 1e300
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +35,9 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         "stream",
         nargs="?",
         metavar="STREAM",
+        default="Bananas",
         help="a CSV or ARFF file, or .parquet or .jsonl, gzipped if its name ends in .gz; - for"
-        f" standard input; or a stream: {names} (default: {_DEFAULT_STREAM})",
+        f" standard input; or a stream: {names} (default: Bananas)",
     )
     add(
         "--target",
@@ -86,7 +80,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the first row is a sample, and the columns are named 0, 1, 2 and so on",
     )
-    add("--seed", type=at_least(0, None), metavar="N", default=1, help="(default: 1)")
+    add("--seed", type=at_least(0), metavar="N", default=1, help="(default: 1)")
     add(
         "--delay",
         type=at_least(0),
@@ -102,38 +96,47 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def chosen_stream(arguments: argparse.Namespace) -> str:
-    """Return the name or path of the stream, which is the default only if there is none."""
-    return _DEFAULT_STREAM if arguments.stream is None else str(arguments.stream)
+def add_keep(parser: argparse.ArgumentParser) -> None:
+    """Add the option that copies columns."""
+    parser.add_argument(
+        "--keep",
+        type=comma_separated,
+        default=[],
+        metavar="A,B",
+        help="columns to copy beside the predictions, such as an id",
+    )
+
+
+def add_html(parser: argparse.ArgumentParser, what: str) -> None:
+    """Add the option that writes a page."""
+    parser.add_argument(
+        "--html",
+        metavar="FILE",
+        help=f"write a page with figures of {what} along the stream, beside those of models that"
+        " look at no features (needs the extra `html`)",
+    )
 
 
 def file_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of files that were given, by the names that `load_stream` has for them."""
-    given = {name: getattr(arguments, name, None) for name in _OF_FILES}
+    given = {name: getattr(arguments, name) for name in _OF_FILES}
     return {name: value for name, value in given.items() if value not in (None, False, [])}
 
 
 def load_chosen(arguments: argparse.Namespace) -> Stream:
-    """Return the chosen stream; print notes about it, and a line if reading takes long."""
-    source = chosen_stream(arguments)
+    """Return the chosen stream, and print notes about it."""
     options = {"task": arguments.task, "keep": getattr(arguments, "keep", ())}
     options |= file_options(arguments)
-    title = "standard input" if source == "-" else source
-    with announce_if_slow(f"reading {title}"), warnings.catch_warnings(record=True) as odd:
+    with warnings.catch_warnings(record=True) as odd:
         warnings.simplefilter("always")
         stream = evaluation.load_stream(
-            source, arguments.target, arguments.categorical, arguments.limit, **options
+            arguments.stream, arguments.target, arguments.categorical, arguments.limit, **options
         )
     for warning in odd[:_MOST_WARNINGS]:
         print_line(f"river-amf: {' '.join(str(warning.message).split())}")
     if len(odd) > _MOST_WARNINGS:
         print_line(f"river-amf: and {len(odd) - _MOST_WARNINGS} more such columns")
     return stream
-
-
-def chosen_metrics(arguments: argparse.Namespace, task: Task) -> list[Metric]:
-    """Return the additional metrics, each once."""
-    return list(dict.fromkeys(metrics.find_metric(name, task.name) for name in arguments.metrics))
 
 
 def title_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
@@ -156,35 +159,29 @@ def comma_separated(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def at_least(least: int, most: int | None = _MAX_INTEGER) -> Callable[[str], int]:
+def at_least(least: int, most: int = _MAX_INTEGER) -> Callable[[str], int]:
     """Return a parser for whole numbers between two bounds, both included."""
 
     def parse(text: str) -> int:
-        try:
-            number = int(text)
-        except ValueError:
-            number = least - 1
-        if number < least or (most is not None and number > most):
-            bounds = f">= {least}" if most is None else f"from {least} to {most}"
-            message = f"must be a whole number {bounds}, got {text!r}"
-            raise argparse.ArgumentTypeError(message)
-        return number
+        with suppress(ValueError):
+            if least <= int(text) <= most:
+                return int(text)
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number from {least} to {most}, got {text!r}"
+        )
 
     return parse
 
 
 def seconds(text: str) -> float:
     """Return a positive number of seconds, or raise ArgumentTypeError."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 < number <= _MAX_SECONDS:
-        raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got {text!r}")
-    return number
+    with suppress(ValueError):
+        if 0 < float(text) <= _MAX_INTEGER:
+            return float(text)
+    raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got {text!r}")
 
 
-def check_outputs(arguments: argparse.Namespace, sources: list[str], **files: str) -> None:
+def check_outputs(arguments: argparse.Namespace, sources: Sequence[str], **files: str) -> None:
     """Raise EvaluationError if a file cannot be written, is read, or is written twice.
 
     The keywords are options and what is written there. Files are left unchanged.
@@ -194,26 +191,22 @@ def check_outputs(arguments: argparse.Namespace, sources: list[str], **files: st
         path = getattr(arguments, option)
         if path is None:
             continue
-        _check_output(path, sources, what)
+        exists = os.path.exists(path)
+        if exists and any(
+            os.path.exists(name) and os.path.samefile(path, name) for name in sources
+        ):
+            raise EvaluationError(f"cannot write {what} to {path}: it is the input stream")
+        try:
+            open(path, "a").close()
+            if not exists:
+                os.remove(path)
+        except OSError as error:
+            raise EvaluationError(f"cannot write {what} to {path!r}: {error.strerror}") from error
         other = written.setdefault(Path(path).resolve(), option)
         if other != option:
             raise EvaluationError(f"--{other} and --{option} would both write to {path}")
         if option == "html" and importlib.util.find_spec("plotly") is None:
             raise EvaluationError('--html needs plotly (the extra html): pip install "plotly>=6"')
-
-
-def _check_output(path: str, sources: list[str], what: str) -> None:
-    if not path:
-        raise EvaluationError(f"cannot write {what} to '': give the path of a file")
-    exists = os.path.exists(path)
-    if exists and any(os.path.exists(read) and os.path.samefile(path, read) for read in sources):
-        raise EvaluationError(f"cannot write {what} to {path}: it is the input stream")
-    try:
-        open(path, "a").close()
-        if not exists:
-            os.remove(path)
-    except OSError as error:
-        raise EvaluationError(f"cannot write {what} to {path}: {error.strerror}") from error
 
 
 def print_line(text: str) -> None:
@@ -225,20 +218,3 @@ def print_line(text: str) -> None:
 def report_written(what: str, path: str) -> None:
     """Print on stderr what was written where."""
     print_line(f"wrote {what} to {path}")
-
-
-def is_terminal() -> bool:
-    """Return whether stderr is a terminal, for a progress bar."""
-    return bool(sys.stderr.isatty())
-
-
-@contextmanager
-def announce_if_slow(text: str) -> Iterator[None]:
-    """Print a line on stderr if the block takes more than a few seconds."""
-    timer = threading.Timer(_PATIENCE, print_line, [text])
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()

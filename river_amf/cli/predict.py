@@ -9,8 +9,8 @@ from typing import Any
 
 from river import base
 
+from river_amf.cli import options
 from river_amf.cli.inspect import read_model
-from river_amf.cli.options import check_outputs, comma_separated, print_line, report_written
 from river_amf.cli.prediction_csv import PredictionWriter
 from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.advice import shorten
@@ -32,41 +32,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--csv", metavar="FILE", help="where to write the predictions (default: standard output)"
     )
-    parser.add_argument(
-        "--keep",
-        type=comma_separated,
-        default=[],
-        metavar="A,B",
-        help="columns to copy beside the predictions, such as an id",
-    )
+    options.add_keep(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the predictions as CSV, and return the exit status."""
     contents = read_model(arguments.model)
     model: Any = contents.model
-    path = arguments.csv
-    options = contents.notes.get("reading")
-    if not isinstance(model, base.Classifier | base.Regressor) or not isinstance(options, dict):
-        raise EvaluationError(
-            f"{printable(arguments.model)} holds no model that `river-amf evaluate --save` wrote"
-        )
-    check_outputs(arguments, [arguments.stream, arguments.model], csv="the predictions")
+    path, name = arguments.csv, printable(arguments.model)
+    reading = contents.notes.get("reading")
+    if not isinstance(model, base.Classifier | base.Regressor) or not isinstance(reading, dict):
+        raise EvaluationError(f"{name} holds no model that `river-amf evaluate --save` wrote")
+    options.check_outputs(arguments, [arguments.stream, arguments.model], csv="the predictions")
     try:
-        rows, names = load_features(arguments.stream, options, arguments.keep)
+        rows, names = load_features(arguments.stream, reading, arguments.keep)
     except (AttributeError, KeyError, TypeError) as error:
-        raise EvaluationError(f"{printable(arguments.model)} is damaged: {error!r}") from error
-    _check_columns(options, names, rows.name)
+        raise EvaluationError(f"{name} is damaged: {error!r}") from error
+    _check_columns(reading, names, rows.name)
     labels = [*model.predict_proba_one({})] if isinstance(model, base.Classifier) else None
     predict, n_rows = predictor(model), 0
     output: Any = nullcontext(sys.stdout)
     with output if path is None else open(path, "w", newline="", encoding="utf-8") as file:
         writer = PredictionWriter(
-            file,
-            keep=arguments.keep,
-            has_target=rows.target in names,
-            labels=labels,
-            has_intervals=labels is None and has_intervals(model),
+            file, arguments.keep, rows.target in names, labels, has_intervals(model)
         )
         for record in rows.records():
             n_rows += 1
@@ -74,21 +62,21 @@ def run(arguments: argparse.Namespace) -> int:
             writer.write(record, prediction, beside)
             if rows.later is not None:  # another process may wait for it
                 file.flush()
-    report_written(f"{n_rows} predictions", path or "standard output")
+    options.report_written(f"{n_rows} predictions", path or "standard output")
     return 0
 
 
-def _check_columns(options: dict[str, Any], names: list[str], name: str) -> None:
+def _check_columns(reading: dict[str, Any], names: list[str], name: str) -> None:
     """Raise if the model has none of the columns of a file; note those that differ."""
-    expected = [*options["kinds"], *([options["text"]] if options.get("text") else [])]
-    others = {options["target"], *options.get("drop", ())}
+    expected = [*reading["kinds"], *filter(None, [reading.get("text")])]
+    others = {*expected, reading["target"], *reading.get("drop", ())}
     lacking = [column for column in expected if column not in names]
-    unknown = [column for column in names if column not in expected and column not in others]
     if len(lacking) == len(expected):
         raise EvaluationError(
             shorten(f"{name} has none of the columns of the model: {', '.join(expected)}")
         )
+    unknown = [column for column in names if column not in others]
     for verb, columns in (("lacks", lacking), ("has, unknown to the model,", unknown)):
         if columns:
             listed = ", ".join(map(repr, columns))
-            print_line(f"river-amf: {shorten(f'{name} {verb} {listed}')}")
+            options.print_line(f"river-amf: {shorten(f'{name} {verb} {listed}')}")

@@ -23,33 +23,30 @@ class PredictionWriter:
     def __init__(
         self,
         file: IO[str],
-        *,
         keep: Sequence[str],
         has_target: bool,
         labels: Sequence[Any] | None,
-        has_intervals: bool = False,
+        has_intervals: bool,
     ) -> None:
         self._writer = csv.writer(file, lineterminator="\n")
-        self._has_target, self._labels = has_target, labels
-        self._has_intervals = has_intervals
+        self._has_target, self._labels, self._has_intervals = has_target, labels, has_intervals
         beside = ["lower", "upper"] if has_intervals else []
         if labels is not None:
-            is_short = len(labels) <= _MAX_LABELS
-            beside = [f"p({label})" for label in labels] if is_short else ["probability"]
-            self._labels = labels if is_short else None
-        target = ["target"] if has_target else []
-        self._is_winner = beside == ["probability"]
-        self._writer.writerow(["row", *keep, *target, "prediction", *beside])
+            beside = [f"p({label})" for label in labels]
+        if len(beside) > _MAX_LABELS:
+            beside = ["probability"]
+        self._n_beside = len(beside)
+        self._writer.writerow(["row", *keep, *["target"] * has_target, "prediction", *beside])
 
     def write(self, record: Record, prediction: Any, beside: Any) -> None:
         """Write a line."""
+        cells: list[Any] = [None] * self._n_beside
+        if isinstance(beside, Interval):
+            cells = [beside.lower, beside.upper]
+        elif beside and self._labels is not None:
+            is_short = len(self._labels) <= _MAX_LABELS
+            cells = [
+                beside.get(label, 0.0) for label in (self._labels if is_short else [prediction])
+            ]
         target = [record.y] if self._has_target else []
-        cells: list[Any] = []
-        if self._has_intervals:
-            is_interval = isinstance(beside, Interval)
-            cells = [beside.lower, beside.upper] if is_interval else [None, None]
-        elif self._is_winner:
-            cells = [beside.get(prediction) if beside else None]
-        elif self._labels is not None:
-            cells = [beside.get(label, 0.0) if beside else None for label in self._labels]
         self._writer.writerow([record.row, *record.kept, *target, prediction, *cells])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,13 +11,14 @@ import pandas as pd
 from river.utils.pretty import humanize_bytes
 
 from river_amf.evaluation.metrics import Metric
-from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, OK, Model, Ran, Run, run_models
+from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, OK, Model, Ran, run_models
 from river_amf.inputs.kinds import printable
 
-_IN_UNITS = ("MAE", "RMSE", "MSE", "width")  # of the target, and of any size
+# of the target's unit and any size
+_FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
+_FORMATS |= {"n_samples": ".0f", "us_per_sample": ".1f"}
 _COSTS = ("us_per_sample", "memory")
 _STD = " std"  # after the name of a metric
-_TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,18 +31,14 @@ class Comparison:
         Name of the stream.
     table
         DataFrame with one row per model: `n_samples` (the number of samples learned), the metrics,
-        any further ones under their class names, `us_per_sample` (microseconds to predict and learn
-        a sample), `memory` (bytes) and `status`. The metrics are `accuracy`, `kappa` and
-        `log-loss`; of regressors `MAE`, `RMSE`, `R2`, and `coverage` and `width`: the share of
-        targets in their prediction interval (of level 0.9 for our forests), and its mean width.
-        The status is `"ok"` if the model processed the whole stream in time. After a time limit or
-        Ctrl-C, the values are those until then, and the status says after how many samples. If a
-        model failed or learned nothing, its values are NaN and the status gives the reason. In the
-        log-loss, a label that a prediction does not name has probability 0 (which counts as 1e-15),
-        unless it is new to the stream: such samples are left out. Metrics of probabilities or
-        intervals are NaN for models without. With `seeds`, values are means over them, and each
-        metric is followed by its standard deviation, such as `accuracy std`, which is 0 for models
-        that do not depend on a seed.
+        `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`,
+        which is `"ok"`, or says after how many samples a time limit or Ctrl-C ended the run, or why
+        the model failed, in which case its values are NaN. `coverage` is the share of targets in
+        their prediction interval (of level 0.9 for our forests), and `width` its mean width; both
+        are NaN for models without, as is the log-loss without probabilities. There, a label that a
+        prediction does not name has probability 0 (which counts as 1e-15), unless it is new to the
+        stream: such samples are left out. With `seeds`, values are means, and each metric is
+        followed by its standard deviation, such as `accuracy std`.
     curves
         DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
         and all metrics over its samples, NaN if there was nothing to score. The last window of a
@@ -95,11 +93,10 @@ def compare(
 
     The most frequent label, or for numbers the mean and the last value, are always beside them. The
     results are those of `river.evaluate.progressive_val_score`, except that river's `CrossEntropy`
-    takes a label that is not named for one that is certain (see `Comparison`). Any exception that a
-    model raises, even `SystemExit`, ends its run and is reported in its row. Ctrl-C ends the
-    comparison and returns the results so far. What is no model or metric for the task raises
-    TypeError, a number out of range or a name given twice ValueError, and a stream or name that
-    cannot be used EvaluationError.
+    takes a label that is not named for one that is certain (see `Comparison`). An exception that a
+    model raises ends its run and is reported in its row. Ctrl-C ends the comparison and returns the
+    results so far. What is no model or metric raises TypeError, a number out of range or a name
+    given twice ValueError, and a stream or name that cannot be used EvaluationError.
 
     Parameters
     ----------
@@ -112,8 +109,7 @@ def compare(
         or names of `baselines.classifiers` or `baselines.regressors`: one, a dict by name or a
         list. By default the usual ones for the task, among them both of ours; `"all"` runs all.
     metrics
-        Additional river metrics: instances (which are cloned, and may be `Rolling`), classes or
-        names.
+        Additional river metrics: instances (which are cloned), classes or names.
     target
         The targets of a table, of shape (n_samples,), or the column that holds them. By default it
         is the column `target` if there is one, and otherwise the last one.
@@ -121,13 +117,13 @@ def compare(
         Number of samples per window of the curves. By default a round number that gives about
         thirty windows.
     time_limit
-        Maximum wall-clock time per model in seconds, from its first sample to its last, checked
-        between samples. The warm-up before, in which a copy learns up to a hundred samples to
-        trigger compilation, does not count, but has the same limit. `None` means no limit.
+        Maximum wall-clock time per model in seconds, checked between samples; by default no limit.
+        The warm-up before, in which a copy learns up to a hundred samples to trigger compilation,
+        does not count, but has the same limit.
     limit
         Number of samples to use; by default all of them. Required for an endless stream.
     seed
-        Seed of the models that are not passed in but go by name, as the default ones do.
+        Seed of the models, by default that of each; names have none by default.
     progress
         Whether to show a progress bar on stderr.
     task
@@ -142,23 +138,12 @@ def compare(
 
     Examples
     --------
-    >>> from river import naive_bayes, tree
+    >>> from river import naive_bayes
     >>> from river_amf import AMFClassifier, evaluation
-    >>> comparison = evaluation.compare(
-    ...     "Phishing",
-    ...     {
-    ...         "naive Bayes": naive_bayes.GaussianNB(),
-    ...         "tree": tree.HoeffdingTreeClassifier,
-    ...         "forest": AMFClassifier(seed=1),
-    ...     },
-    ... )
-    >>> comparison.table["accuracy"].round(1)
-    model
-    naive Bayes    0.9
-    tree           0.9
-    forest         0.9
-    majority       0.6
-    Name: accuracy, dtype: float64
+    >>> models = {"naive Bayes": naive_bayes.GaussianNB, "forest": AMFClassifier(seed=1)}
+    >>> comparison = evaluation.compare("Phishing", models)
+    >>> comparison.table["accuracy"].round(1).tolist()
+    [0.9, 0.9, 0.6]
     >>> comparison.table["log-loss"].idxmin()
     'forest'
 
@@ -178,73 +163,63 @@ def compare(
 
 def comparison_of(ran: Ran) -> Comparison:
     """Return the results of models that have run."""
-    table, curves = table_of(ran.runs), _curves(ran.runs, ran)
-    if ran.repeats:
-        table = _means(ran.repeats)
-        of_each = [_curves({n: run}, ran) for n, runs in ran.repeats.items() for run in runs]
-        grouped = pd.concat(of_each).groupby(["model", "n_samples"], as_index=False, sort=False)
-        curves = grouped.mean()
-    return Comparison(ran.source.name, table, curves, ran.floors)
+    runs = [(name, run) for name, its in ran.runs.items() for run in its]
+    types = {"n_samples": "int64", **dict.fromkeys(runs[0][1].metrics, "float64")}
+    rows = [{"model": name, **row} for name, run in runs for row in run.rows]
+    curves = pd.DataFrame(rows, columns=["model", *types]).astype(types)
+    if ran.seeds is not None:
+        curves = curves.groupby(["model", "n_samples"], as_index=False, sort=False).mean()
+    return Comparison(ran.source.name, table_of(ran), curves, ran.floors)
 
 
-def table_of(runs: Mapping[str, Run]) -> pd.DataFrame:
-    """Return the results of each model over the whole stream."""
+def table_of(ran: Ran) -> pd.DataFrame:
+    """Return the results of each model over the whole stream, means if there are several seeds."""
     rows = [
-        {"n_samples": run.n_samples, **run.figures, "status": run.status} for run in runs.values()
+        {"model": name, "n_samples": run.n_samples, **run.figures, "status": run.status}
+        for name, its in ran.runs.items()
+        for run in its
     ]
-    return pd.DataFrame(rows, index=pd.Index(runs, name="model"))
+    table = pd.DataFrame(rows)
+    if ran.seeds is None:
+        return table.set_index("model")
+    by_model = table.groupby("model", sort=False)
+    columns: dict[Any, Any] = {"n_samples": by_model["n_samples"].mean().round().astype(int)}
+    for name in table.columns[2:-1]:
+        columns[name] = by_model[name].mean()
+        if name not in _COSTS:  # models that have no seed were run once
+            spread = by_model[name].std()
+            columns[name + _STD] = spread.mask(by_model.size() == 1, 0.0 * columns[name].abs())
+    columns["status"] = by_model["status"].agg(_first_odd)
+    return pd.DataFrame(columns)
 
 
-def _means(repeats: Mapping[str, list[Run]]) -> pd.DataFrame:
-    """Return the mean results of each model, and the standard deviations of its metrics."""
-    rows = []
-    for runs in repeats.values():
-        its = table_of({str(k): run for k, run in enumerate(runs)})
-        odd = its["status"][its["status"] != OK]
-        row: dict[str, Any] = {"n_samples": round(its["n_samples"].mean())}
-        for column in its.columns[1:-1]:
-            row[column] = its[column].mean()
-            if column not in _COSTS:
-                row[column + _STD] = its[column].std(ddof=int(len(its) > 1))
-        rows.append({**row, "status": OK if odd.empty else odd.iloc[0]})
-    return pd.DataFrame(rows, index=pd.Index(repeats, name="model"))
-
-
-def _curves(runs: Mapping[str, Run], ran: Ran) -> pd.DataFrame:
-    names = list(next(iter(ran.runs.values())).figures)[: -len(_COSTS)]
-    rows = [(name, *row) for name, run in runs.items() for row in run.rows]
-    types = {"n_samples": "int64", **dict.fromkeys(names, "float64")}
-    return pd.DataFrame(rows, columns=["model", *types]).astype(types)
+def _first_odd(statuses: Iterable[str]) -> str:
+    return next((status for status in statuses if status != OK), OK)
 
 
 def cell_text(column: str, value: float) -> str:
     """Return a value as it is displayed in its column, "-" if it is NaN."""
     if value != value:
         return "-"
-    if column == "n_samples":
-        return str(round(value))
     if column == "memory":
         return str(humanize_bytes(round(value)))
-    if column.removesuffix(_STD) in _IN_UNITS:
-        return f"{value:.5g}"
-    return f"{value:.1f}" if column == "us_per_sample" else f"{value:.4f}"
+    return format(value, _FORMATS.get(column.removesuffix(_STD), ".4f"))
 
 
 def title_of(column: str) -> str:
     """Return the title of a column."""
-    return _TITLES.get(column, column)
+    return {"n_samples": "samples", "us_per_sample": "us/sample"}.get(column, column)
 
 
 def displayed(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of results as texts under titles, for a terminal or a page."""
     texts = {
-        title_of(name): [
-            printable(value) if name == "status" else cell_text(name, value)
-            for value in table[name]
-        ]
+        title_of(name): table[name].map(
+            printable if name == "status" else functools.partial(cell_text, name)
+        )
         for name in map(str, table)
     }
-    return pd.DataFrame(texts, index=[printable(str(name)) for name in table.index])
+    return pd.DataFrame(texts).rename(index=lambda name: printable(str(name))).rename_axis(None)
 
 
 def displayed_rows(table: pd.DataFrame) -> list[list[str]]:

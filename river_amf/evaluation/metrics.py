@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
-from river import metrics, utils
+from river import metrics
 from river.conf import Interval
+from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
 from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric, RegressionMetric
 
 from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Sample
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs.kinds import shown
 
-Kinds = Mapping[str, type[metrics.base.Metric]]
 Metric = metrics.base.Metric | type[metrics.base.Metric] | str
 
-_KINDS: Mapping[str, Any] = {CLASSIFICATION: ClassificationMetric, REGRESSION: RegressionMetric}
+_KINDS: Any = {CLASSIFICATION: ClassificationMetric, REGRESSION: RegressionMetric}
 
 
 class LogLoss(metrics.CrossEntropy):
     """River's cross-entropy, but a label that a prediction does not name has probability 0.
 
-    River counts no loss for it, so the more a model leaves out, the better it seems. `Scores` skips
-    a sample whose label is new to the stream, unless the prediction names it.
+    River counts no loss for it, so the more a model leaves out, the better it seems.
     """
 
     def _eval(self, y_true: Any, y_pred: Any) -> float:
@@ -36,7 +34,13 @@ class LogLoss(metrics.CrossEntropy):
         return loss
 
 
-class Coverage(MeanMetric, RegressionMetric):
+class OfIntervals(MeanMetric, RegressionMetric):
+    """A mean over targets and their prediction intervals."""
+
+    requires_labels = False
+
+
+class Coverage(OfIntervals):
     """The share of targets that lie in their interval.
 
     >>> metric = Coverage()
@@ -45,16 +49,13 @@ class Coverage(MeanMetric, RegressionMetric):
     1.0
     """
 
-    @property
-    def bigger_is_better(self) -> bool:
-        """Whether more is better: not beyond the level of the intervals."""
-        return True
+    bigger_is_better = True  # up to the level of the intervals
 
     def _eval(self, y_true: float, y_pred: Interval) -> float:
         return float(y_true in y_pred)
 
 
-class Width(MeanMetric, RegressionMetric):
+class Width(OfIntervals):
     """The mean width of the finite intervals, in the unit of the target.
 
     >>> metric = Width()
@@ -75,7 +76,7 @@ class Width(MeanMetric, RegressionMetric):
             super().update(y_true, y_pred, w)
 
     def revert(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
-        """Take an interval out of the mean.
+        """Take an interval out of the mean, unless it is infinite.
 
         >>> metric = Width()
         >>> metric.update(3.0, Interval(2.0, 5.0))
@@ -91,20 +92,18 @@ class Width(MeanMetric, RegressionMetric):
         return y_pred.width
 
 
-OF_INTERVALS = (Coverage, Width)
-
-
-def is_of_intervals(metric: Any) -> bool:
-    """Return whether a metric, which may roll, is about intervals."""
-    return isinstance(inner(metric), OF_INTERVALS)
+# the metrics of every table, by column
+TABLES: dict[str, dict[str, Any]] = {
+    CLASSIFICATION: {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
+    REGRESSION: {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width},
+}
 
 
 @functools.cache
-def known_metrics(task: str = CLASSIFICATION) -> dict[str, type[metrics.base.Metric]]:
+def known_metrics(task: str) -> dict[str, Any]:
     """Return river's metrics and ours for a task that need no arguments and give one number."""
     known = {}
-    ours = {metric.__name__: metric for metric in OF_INTERVALS}
-    for name, metric in (vars(metrics) | ours).items():
+    for name, metric in (vars(metrics) | {"Coverage": Coverage, "Width": Width}).items():
         if isinstance(metric, type) and issubclass(metric, _KINDS[task]):
             with suppress(TypeError, NotImplementedError):
                 metric().get()
@@ -112,76 +111,64 @@ def known_metrics(task: str = CLASSIFICATION) -> dict[str, type[metrics.base.Met
     return known
 
 
-def find_metric(name: str, task: str | None = CLASSIFICATION) -> type[metrics.base.Metric]:
-    """Return the metric of that name, ignoring case, or raise EvaluationError.
-
-    Without a task it may be one for any.
-    """
-    tasks = _KINDS if task is None else (task,)
-    known = {name: metric for task in tasks for name, metric in known_metrics(task).items()}
-    by_lower = {name.lower(): name for name in known}
-    lower = name.strip().lower()
-    if lower in by_lower:
-        return known[by_lower[lower]]
-    kind = "" if task is None else f"{task} "
-    others = (other for other in _KINDS if lower in map(str.lower, known_metrics(other)))
-    but = "".join(f", but one for {other}" for other in others)
+def find_metric(name: str, task: str) -> Any:
+    """Return the metric of that name, ignoring case, or raise EvaluationError."""
+    known = {name.lower(): metric for name, metric in known_metrics(task).items()}
+    if name.lower() in known:
+        return known[name.lower()]
+    others = [other for other in _KINDS if name.lower() in map(str.lower, known_metrics(other))]
+    but = f", but one for {others[0]}" if others else ""
     raise EvaluationError(
-        f"{name!r} is not a river {kind}metric that works without arguments{but}"
-        f" ({suggest(name, sorted(known))})"
+        f"{name!r} is not a river {task} metric that works without arguments{but}"
+        f" ({suggest(name, sorted(known_metrics(task)))})"
     )
 
 
-def name_metrics(
-    always: Kinds, chosen: Iterable[Metric], task: str = CLASSIFICATION
+def make_metrics(
+    chosen: Iterable[Metric], task: str, samples: Iterable[Sample], stream: str
 ) -> dict[str, metrics.base.Metric]:
-    """Return metrics by column name: those of every table, then the chosen ones by class name."""
+    """Return metrics by column: those of every table, then the chosen ones by class, or raise."""
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise TypeError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
-    named = {name: make() for name, make in always.items()}
+    named: dict[str, Any] = {name: make() for name, make in TABLES[task].items()}
     for metric in chosen:
         found = find_metric(metric, task) if isinstance(metric, str) else metric
         made = found() if isinstance(found, type) else found
-        if type(made) in always.values():
+        if type(made) in TABLES[task].values():
             continue  # it has a column already
         name = type(made).__name__
-        is_for_task = isinstance(inner(made), _KINDS[task]) and not isinstance(
-            made, metrics.ConfusionMatrix | utils.TimeRolling
-        )
-        if not is_for_task:
+        is_table = isinstance(made, metrics.ConfusionMatrix | metrics.ClassificationReport)
+        if not isinstance(made, _KINDS[task]) or is_table:
             raise TypeError(f"{name} must be a {task} metric whose value is a single number")
         if name in named:
-            raise ValueError(
+            raise EvaluationError(
                 f"metrics contains {name} twice; the table has one column for each metric class"
             )
+        if isinstance(made, BinaryMetric):
+            _check_labels(name, samples, stream)
         named[name] = made
     return named
 
 
-def fresh(metric: Any) -> Any:
-    """Return a metric of the same kind, rolling ones included, that has not been updated yet."""
-    if not isinstance(metric, utils.Rolling):
-        return metric.clone()
-    # The clone() of river's Rolling is a clone of the metric inside, without the window.
-    rolling = copy.deepcopy(metric)
-    rolling.obj = fresh(metric.obj)
-    rolling.window.clear()
-    return rolling
-
-
-def check_labels(samples: Iterable[Sample], chosen: Iterable[Any], name: str) -> None:
-    """Raise EvaluationError if a metric needs the labels True and False and there are others."""
-    binary = next((metric for metric in chosen if isinstance(inner(metric), BinaryMetric)), None)
-    odd = None if binary is None else next((y for _, y in samples if y not in (True, False)), None)
+def _check_labels(metric: str, samples: Iterable[Sample], stream: str) -> None:
+    """Raise EvaluationError if there are labels beside True and False, which the metric needs."""
+    odd = next((y for _, y in samples if y not in (True, False)), None)
     if odd is not None:
-        metric = type(inner(binary)).__name__
-        other = f"Macro{metric}" if f"Macro{metric}" in known_metrics() else "MacroF1"
+        other = f"Macro{metric}" if hasattr(metrics, f"Macro{metric}") else "MacroF1"
         raise EvaluationError(
-            f"metric {metric} needs labels True/False or 0/1, but {name} has the label {odd!r};"
+            f"metric {metric} needs labels True/False or 0/1, but {stream} has the label {odd!r};"
             f" {other} takes any labels"
         )
 
 
-def inner(metric: Any) -> Any:
-    """Return the metric inside of one that rolls."""
-    return metric.obj if isinstance(metric, utils.Rolling) else metric
+def smaller_is_better(column: str) -> bool:
+    """Whether a column of a table, such as a metric of river, is an error or a cost.
+
+    >>> [smaller_is_better(column) for column in ("accuracy", "log-loss", "MAE", "R2", "memory")]
+    [False, True, True, False, True]
+    """
+    known = {name: kind for task in _KINDS for name, kind in known_metrics(task).items()}
+    for table in TABLES.values():
+        known |= table
+    is_cost = column in ("us_per_sample", "memory")
+    return is_cost or (column in known and not known[column]().bigger_is_better)

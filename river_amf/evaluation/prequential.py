@@ -5,24 +5,17 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from river import base, compose
-from tqdm import tqdm
 
 from river_amf import kernels
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.streams import Features, Label, Sample, Target
-from river_amf.evaluation.usage_errors import (
-    EvaluationError,
-    error_line,
-    error_text,
-    is_of_handler,
-)
+from river_amf.evaluation.usage_errors import EvaluationError, error_line
 
 WARM_UP = 100  # samples; enough to meet every compiled function of an early stream
 
@@ -39,6 +32,7 @@ class Step(NamedTuple):
     prediction: Target | None  # None if there is none, as before the first label
     beside: Any  # probabilities or an interval, None if the model has none
     seconds: float  # to predict and to learn
+    is_new: bool = False  # whether it is the first sample with this label
 
 
 def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> Iterator[Step]:
@@ -53,22 +47,30 @@ def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> It
     >>> [(step.n, step.y, step.prediction) for step in steps]
     [(1, 'a', None), (2, 'a', 'a'), (3, 'b', 'a')]
     """
-    predict, learn = predictor(model), model.learn_one
-    waiting: deque[tuple[Any, ...]] = deque()
-    n_learned = 0
-    for n, (x, y) in enumerate(samples, start=1):
-        waiting.append((x, y, *predict(n, x)))
-        if len(waiting) >= delay:
-            n_learned += 1
-            x, y, prediction, beside, seconds = waiting.popleft()
-            _, more = timed(n_learned, learn, x, y)
-            yield Step(n_learned, x, y, prediction, beside, seconds + more)
-    for n, (x, y, prediction, beside, seconds) in enumerate(waiting, start=n_learned + 1):
-        _, more = timed(n, learn, x, y)
-        yield Step(n, x, y, prediction, beside, seconds + more)
+    labels: set[Any] = set()
+    has_labels = not isinstance(model, base.Regressor)
+    predicted = enumerate(_predictions(predictor(model), samples, delay), start=1)
+    for n, (x, y, prediction, beside, seconds) in predicted:
+        _, more = timed(n, model.learn_one, x, y)
+        is_new = has_labels and y not in labels
+        if is_new:
+            labels.add(y)
+        yield Step(n, x, y, prediction, beside, seconds + more, is_new)
 
 
 test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest would collect it
+
+
+def _predictions(
+    predict: Callable[[int, Features], tuple[Any, ...]], samples: Iterable[Sample], delay: int
+) -> Iterator[tuple[Any, ...]]:
+    """Yield each sample with its prediction, once its label comes."""
+    waiting: deque[tuple[Any, ...]] = deque()
+    for n, (x, y) in enumerate(samples, start=1):
+        waiting.append((x, y, *predict(n, x)))
+        if len(waiting) >= delay:
+            yield waiting.popleft()
+    yield from waiting
 
 
 def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
@@ -83,21 +85,22 @@ def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
         return prediction, interval, seconds
 
     def label(n: int, x: Features) -> tuple[Any, Any, float]:
-        # The label is that of predict_one, which most classifiers derive from the probabilities.
         nonlocal lacks_proba
-        proba, seconds = None, math.nan
-        if not lacks_proba:
-            try:
-                answer, seconds = timed(n, model.predict_proba_one, x)
-                proba = dict(answer or {})  # the model may change what it has returned
-            except EvaluationError as error:
-                if not _lacks_probabilities(error.__cause__):
-                    raise
-                lacks_proba = True
-        if proba is not None and is_derived:
+        if lacks_proba:
+            prediction, seconds = timed(n, model.predict_one, x)
+            return prediction, None, seconds
+        try:
+            answer, seconds = timed(n, model.predict_proba_one, x)
+        except EvaluationError as error:
+            cause = error.__cause__
+            lacks_proba = isinstance(cause, NotImplementedError) or "predict_proba" in str(cause)
+            if not lacks_proba:
+                raise
+            return label(n, x)
+        proba = dict(answer or {})  # the model may change what it has returned
+        if is_derived:
             return most_probable(proba), proba, seconds
-        prediction, alone = timed(n, model.predict_one, x)
-        return prediction, proba, alone if proba is None else seconds
+        return timed(n, model.predict_one, x)[0], proba, seconds
 
     is_derived = getattr(type(last_step(model)), "predict_one", None) in _DERIVED
     return number if isinstance(model, base.Regressor) else label
@@ -108,25 +111,9 @@ def timed(n: int, call: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[
     start = time.perf_counter()
     try:
         answer = call(*args, **kwargs)
-    except MemoryError as error:
-        raise EvaluationError(f"sample {n}: not enough memory for the model") from error
-    except KeyboardInterrupt:  # not raised by the model
-        raise
-    except BaseException as error:  # no model may end an evaluation with a traceback
-        if is_of_handler(error):
-            raise
-        is_plain = isinstance(error, TypeError | ValueError) and error_text(error)
-        raise EvaluationError(
-            f"sample {n}: {error_text(error) if is_plain else error_line(error)}"
-        ) from error
+    except Exception as error:
+        raise EvaluationError(f"sample {n}: {error_line(error)}") from error
     return answer, time.perf_counter() - start
-
-
-def _lacks_probabilities(error: BaseException | None) -> bool:
-    """Return whether an error means that a classifier has no probabilities."""
-    return isinstance(error, NotImplementedError) or (
-        isinstance(error, AttributeError) and "predict_proba" in str(error)
-    )
 
 
 def last_step(model: Any) -> Any:
@@ -153,14 +140,6 @@ def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:
         pass
     if kernels.are_in_use():  # one of our forests is in it, and may need more later on
         kernels.warm_up()
-
-
-def progress_bar(
-    n_samples: int | None, samples: Iterable[Sample] | None = None, *, is_shown: bool = True
-) -> tqdm[Any]:
-    """Return a progress bar on stderr, which counts the samples given as they are iterated over."""
-    options: Any = {"leave": False, "file": sys.stderr, "disable": not is_shown}
-    return tqdm(samples, total=n_samples, unit=" samples", **options)
 
 
 def even_checkpoints(n_samples: int, n_checkpoints: int = 10) -> range:

@@ -6,22 +6,20 @@ window of steps that ends with it, and over all so far; counters and small sampl
 
 from __future__ import annotations
 
-import heapq
 import math
 import random
-from collections import deque
-from collections.abc import Hashable
+from collections import Counter, deque
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from river import base, drift, metrics
+from river import base, drift
 from river.conf import Interval
 
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.prequential import Step, last_step
-from river_amf.evaluation.usage_errors import ignored_errors
 from river_amf.inputs.encoding import ascending
 from river_amf.inspection import feature_relevance
 from river_amf.inspection.importance import feature_index
@@ -68,19 +66,16 @@ class Steps:
 
 
 class Recorder:
-    """Records a model while it runs along a stream: its predictions, and what becomes of it.
-
-    `learned` takes the steps of a run.
-    """
+    """Records a model while it runs along a stream: its predictions, and what becomes of it."""
 
     def __init__(self, model: base.Estimator, steps: Steps) -> None:
         self.steps = steps
-        self.n_samples = 0
-        self.rows: list[dict[str, float]] = []  # the state of the model after each step
+        self.rows: list[dict[str, float]] = []  # metrics and the state of the model at each step
         self._model = model
         self._last = last_step(model)
         self._is_forest = isinstance(self._last, AMFClassifier | AMFRegressor)
         self._predictions = _Numbers() if isinstance(model, base.Regressor) else _Labels()
+        self._n_samples = 0
         self._measured: list[tuple[float, ...]] = []  # in the step, of each sample
         self._window: deque[NDArray[np.float64]] = deque(maxlen=steps.n_in_window)  # of steps
         self._so_far: Any = 0.0  # sums of what was measured, and how often it was
@@ -91,46 +86,26 @@ class Recorder:
 
     def learned(self, step: Step) -> None:
         """Measure a sample that has been learned, and its prediction from before."""
-        n = self.n_samples = step.n
+        self._n_samples = step.n
         error, *measured = self._predictions.measure(step)
         self._measured.append(tuple(measured))
         if not math.isnan(error):
             before = self._detector.estimation
             self._detector.update(error)
             self._n_drifts += self._detector.drift_detected and self._detector.estimation > before
-        if n % self.steps.length == 0:
-            self._end_step()
+        if step.n % self.steps.length == 0:
+            self.end_step()
 
-    def close(self) -> None:
-        """End the last step."""
-        if self._measured:
-            self._end_step()
-
-    @property
-    def relevance(self) -> pd.DataFrame:
-        """The relevance of each feature after each step, without columns if there is none."""
-        names = self._relevance[-1].index if self._relevance else pd.Index([], dtype=object)
-        table = np.full((len(self.rows), len(names)), math.nan)
-        for row, known in zip(table, self._relevance, strict=False):
-            row[: len(known)] = known  # new features are appended
-        index = pd.Index([int(row["n_samples"]) for row in self.rows], name="n_samples")
-        return pd.DataFrame(table, index, names)
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of a classifier, or of a regressor, that a report has, by name."""
-        return self._predictions.tables()
-
-    def curves(self) -> pd.DataFrame:
-        """Return a row for each step: metrics over its window and all samples, and the state."""
-        return pd.DataFrame(self.rows, columns=None if self.rows else ["n_samples"])
-
-    def _end_step(self) -> None:
+    def end_step(self) -> None:
+        """Add a row about the samples since the last one, if there are any."""
+        if not self._measured:
+            return
         step = np.array(self._measured, dtype=np.float64)
         self._measured.clear()
         self._window.append(step)
         recent = np.concatenate(self._window)
         self._so_far = self._so_far + _sums(step)
-        row: dict[str, float] = {"n_samples": self.n_samples, "drifts": self._n_drifts}
+        row: dict[str, float] = {"n_samples": self._n_samples, "drifts": self._n_drifts}
         for prefix, (sums, counts) in (("", _sums(recent)), ("cumulative ", self._so_far)):
             means = np.divide(sums, counts, out=np.full(len(sums), math.nan), where=counts > 0)
             for name, mean in zip(self._predictions.measures, means, strict=False):
@@ -140,12 +115,12 @@ class Recorder:
 
     def _state(self) -> dict[str, float]:
         """Return the size, nodes and restarts of the model, and what else a forest of ours has."""
-        before, self._n_restarts = self._n_restarts, _number(self._last, "n_drifts_detected")
+        before, self._n_restarts = self._n_restarts, number_of(self._last, "n_drifts_detected")
         # of others it takes long
         is_measured = self._is_forest or not len(self.rows) % (N_STEPS // _N_SIZES)
         state = {
-            "n_nodes": _number(self._last, "n_nodes"),
-            "memory": _number(self._model, "_raw_memory_usage") if is_measured else math.nan,
+            "n_nodes": number_of(self._last, "n_nodes"),
+            "memory": number_of(self._model, "_raw_memory_usage") if is_measured else math.nan,
             "restarts": self._n_restarts - before,
         }
         if not self._is_forest:
@@ -154,23 +129,43 @@ class Recorder:
             self._relevance.append(feature_relevance(self._last))
         return {**state, "fading_share": self._last.fading_share}
 
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Return the tables of a classifier, or of a regressor, that a report has, by name."""
+        tables = self._predictions.tables()
+        names = self._relevance[-1].index if self._relevance else ()
+        if len(names):
+            table = np.full((len(self.rows), len(names)), math.nan)
+            for row, known in zip(table, self._relevance, strict=False):
+                row[: len(known)] = known  # new features are appended
+            index = pd.Index([int(row["n_samples"]) for row in self.rows], name="n_samples")
+            tables["relevance"] = pd.DataFrame(table, index, names)
+        return tables
+
 
 def _sums(measured: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the sums of columns, and of how many values, which are not NaN."""
     return np.array([np.nansum(measured, axis=0), (~np.isnan(measured)).sum(axis=0)])
 
 
-class _Labels:
-    """The predictions of a classifier: hits, losses, confidences, confusion."""
+def number_of(model: Any, name: str) -> float:
+    """Return an attribute or the result of a method, NaN if there is no such number."""
+    with suppress(Exception):  # models of river are as they are
+        value = getattr(model, name)
+        return float(value() if callable(value) else value)
+    return math.nan
 
-    # What counts is what `Scores` counts: a sample without a prediction is not scored, and one
-    # whose label is new to the stream has no loss unless the prediction names it.
+
+class _Labels:
+    """The predictions of a classifier: hits, losses, confidences, confusion.
+
+    A sample is scored as in `Scores`.
+    """
+
     measures = ("accuracy", "log-loss")
 
     def __init__(self) -> None:
-        self._seen: set[Hashable] = set()
-        self._bins = [[0.0, 0.0, 0.0] for _ in range(_N_BINS)]  # samples, confidences, hits
-        self._matrix: Any = metrics.ConfusionMatrix()  # type: ignore[no-untyped-call]
+        self._bins = np.zeros((_N_BINS, 3))  # samples, confidences, hits
+        self._pairs: Counter[tuple[Any, Any]] = Counter()  # of a label and the predicted one
 
     def measure(self, step: Step) -> tuple[float, ...]:
         """Return the error, hit and loss of a sample, NaN for what is not scored."""
@@ -178,19 +173,13 @@ class _Labels:
         hit = loss = math.nan
         if label is not None:
             hit = float(label == y)
-            self._matrix.update(y, label)
+            self._pairs[y, label] += 1
             if proba and label in proba:
-                self._count(proba[label], hit)
-        if proba and (y in proba or y in self._seen):
+                confidence = min(max(proba[label], 0.0), 1.0)
+                self._bins[min(int(confidence * _N_BINS), _N_BINS - 1)] += 1.0, proba[label], hit
+        if proba and (y in proba or not step.is_new):
             loss = -math.log(min(max(proba.get(y, 0.0), _LEAST), 1.0 - _LEAST))
-        self._seen.add(y)
         return 1.0 - hit, hit, loss
-
-    def _count(self, confidence: float, hit: float) -> None:
-        place = int(min(max(0.0, confidence), 1.0) * _N_BINS)
-        of_bin = self._bins[min(place, _N_BINS - 1)]
-        for k, value in enumerate((1.0, confidence, hit)):
-            of_bin[k] += value
 
     def quantiles(self, measured: NDArray[np.float64]) -> dict[str, float]:
         """Return nothing: labels have no residuals."""
@@ -198,44 +187,38 @@ class _Labels:
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return how often predictions were right, by their probability and by label."""
-        bins = np.array(self._bins)
-        n, confidence, hits = bins[bins[:, 0] > 0].T
+        n, confidence, hits = self._bins[self._bins[:, 0] > 0].T
         columns = {"n_samples": n.astype(np.int64), "confidence": confidence / n}
+        counts = self._confusion(_MOST_REPORTED)
+        table = counts.to_numpy()
+        n_true, n_predicted = table.sum(axis=1), table.sum(axis=0)
+        shares = {"precision": n_predicted, "recall": n_true, "F1": (n_predicted + n_true) / 2}
+        hit = np.diag(table)
+        report = {name: hit / np.maximum(n, _LEAST) for name, n in shares.items()}
+        report["support"] = n_true
         return {
             "reliability": pd.DataFrame({**columns, "accuracy": hits / n}),
-            "labels": self._report(),
-            "confusion": self._confusion(),
+            "labels": pd.DataFrame(report, counts.index)[:_MOST_REPORTED],
+            "confusion": self._confusion(_MOST_CONFUSED),
         }
 
-    def _frequent(self, most: int) -> list[Any]:
-        """Return so many labels, the most frequent among labels and predictions, in order."""
-        matrix = self._matrix
-        n = {label: matrix.sum_row[label] + matrix.sum_col[label] for label in matrix.classes}
-        return ascending(sorted(ascending(n), key=n.__getitem__, reverse=True)[:most])
+    def _confusion(self, most: int) -> pd.DataFrame:
+        """Return how often labels, in the rows, were predicted as those in the columns.
 
-    def _report(self) -> pd.DataFrame:
-        """Return the figures of river's `ClassificationReport` for each label."""
-        kept = self._frequent(_MOST_REPORTED)
-        scores: list[Any] = [metrics.F1(self._matrix, label) for label in kept]  # type: ignore[no-untyped-call]
-        table = {
-            "precision": [score.precision.get() for score in scores],
-            "recall": [score.recall.get() for score in scores],
-            "F1": [score.get() for score in scores],
-            "support": [int(self._matrix.sum_row[label]) for label in kept],
-        }
-        return pd.DataFrame(table, feature_index(kept).rename("label"))
-
-    def _confusion(self) -> pd.DataFrame:
-        """Return how often labels, in the rows, were predicted as those in the columns."""
-        kept = self._frequent(_MOST_CONFUSED)
+        Beyond the most frequent among labels and predictions they share a row and a column.
+        """
+        totals: Counter[Any] = Counter()
+        for (y, label), n in self._pairs.items():
+            totals[y] += n
+            totals[label] += n
+        frequent = sorted(ascending(totals), key=totals.__getitem__, reverse=True)
+        kept = ascending(frequent[:most]) + [_OTHERS] * (len(frequent) > most)
         places = {label: place for place, label in enumerate(kept)}
-        counts = np.zeros((len(kept) + 1, len(kept) + 1), dtype=np.int64)
-        for y, predictions in self._matrix.data.items():
-            for label, n in predictions.items():
-                counts[places.get(y, -1), places.get(label, -1)] += int(n)
-        names = feature_index([*kept, _OTHERS])
-        table = pd.DataFrame(counts, names.rename("label"), names.rename("prediction"))
-        return table if len(kept) < len(self._matrix.classes) else table.iloc[:-1, :-1]
+        counts = np.zeros((len(kept), len(kept)), dtype=np.int64)
+        for (y, label), n in self._pairs.items():
+            counts[places.get(y, -1), places.get(label, -1)] += n
+        names = feature_index(kept)
+        return pd.DataFrame(counts, names.rename("label"), names.rename("prediction"))
 
 
 class _Numbers:
@@ -246,7 +229,7 @@ class _Numbers:
     def __init__(self) -> None:
         self._n_errors, self._errors = 0, 0.0
         self._latest: deque[tuple[float, ...]] = deque(maxlen=_N_LATEST)
-        self._points: list[tuple[float, tuple[float, ...]]] = []  # those that drew the least
+        self._points: list[tuple[float, ...]] = []
         self._generator = random.Random(0)  # every model draws the same samples
 
     def measure(self, step: Step) -> tuple[float, ...]:
@@ -260,8 +243,10 @@ class _Numbers:
             lower = upper = math.nan
         row = (step.n, target, prediction, lower, upper)
         self._latest.append(row)
-        keep = heapq.heappush if len(self._points) < _N_POINTS else heapq.heappushpop
-        keep(self._points, (-self._generator.random(), row))
+        if len(self._points) < _N_POINTS:
+            self._points.append(row)
+        elif (place := self._generator.randrange(step.n)) < _N_POINTS:
+            self._points[place] = row
         residual = target - prediction
         error = abs(residual)
         return self._relative(error), error, error * error, holds, upper - lower, residual
@@ -284,16 +269,8 @@ class _Numbers:
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return samples drawn from the whole stream, and the last ones, with predictions."""
-        rows = {"points": sorted(row for _, row in self._points), "latest": [*self._latest]}
+        rows = {"points": sorted(self._points), "latest": [*self._latest]}
         return {
             name: pd.DataFrame(kept, columns=[*_COLUMNS], dtype=np.float64).astype({"sample": int})
             for name, kept in rows.items()
         }
-
-
-def _number(model: Any, name: str) -> float:
-    """Return an attribute or the result of a method, NaN if there is no such number."""
-    with ignored_errors():  # models of river are as they are
-        value = getattr(model, name)
-        return float(value() if callable(value) else value)
-    return math.nan

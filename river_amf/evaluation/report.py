@@ -11,15 +11,13 @@ import pandas as pd
 
 from river_amf._version import __version__
 from river_amf.evaluation.comparison import displayed_rows, table_of
-from river_amf.evaluation.metrics import Metric
+from river_amf.evaluation.metrics import Metric, smaller_is_better
 from river_amf.evaluation.runs import Model, Ran, run_models
-from river_amf.evaluation.tasks import smaller_is_better
 from river_amf.pages.records import Records
 
 if TYPE_CHECKING:
     from river_amf.pages.document import Page
 
-_KEYS = ["model", "n_samples"]
 _LONGEST = 300  # characters of a model as code
 
 
@@ -28,10 +26,8 @@ class Report(Records):
 
     Attributes
     ----------
-    name : str
-        Name of the stream.
-    task : str
-        `"classification"` or `"regression"`.
+    name, task : str
+        Name of the stream, and `"classification"` or `"regression"`.
     window : int
         Number of samples in the windows of `curves`.
     drifts : sequence of int
@@ -45,24 +41,16 @@ class Report(Records):
         the window that ends with the step, and as `cumulative ...` over all samples so far, NaN
         where nothing was scored; for regressors the quantiles of the residuals in the window, such
         as `residual 0.5`. `drifts`, how often ADWIN found in the step that errors had grown;
-        `restarts`, how many trees started afresh; `n_nodes` and `memory` (bytes) of the model, and
-        of forests `fading_share`. NaN where a model has no such thing.
-    relevance : dict of DataFrame
-        By name of the model, `inspection.feature_relevance` at the end of each step, for forests.
-    reliability : dict of DataFrame
-        By name of the model, for classifiers: the samples in twenty bins of the probability of the
-        predicted label. Columns `n_samples`, `confidence`, the mean of that probability, and
-        `accuracy`; empty without probabilities.
-    labels : dict of DataFrame
-        By name of the model, for classifiers: `precision`, `recall`, `F1` and `support` of each
-        label, of the hundred most frequent ones.
-    confusion : dict of DataFrame
-        By name of the model, for classifiers: how often labels, in the rows, were predicted as
-        those in the columns. Labels beyond the twenty most frequent share the last row and column.
-    points, latest : dict of DataFrame
-        By name of the model, for regressors: 600 samples drawn at random, and the last 200. Columns
-        `sample`, its number from 1, `target`, `prediction`, and the ends of the interval, `lower`
-        and `upper`.
+        `restarts` of trees; `n_nodes` and `memory` (bytes) of the model, and of forests
+        `fading_share`. NaN where a model has no such thing.
+    relevance, reliability, labels, confusion, points, latest : dict of DataFrame
+        By name of the model. For forests, `inspection.feature_relevance` at the end of each step.
+        For classifiers, the samples in twenty bins of the probability of the predicted label
+        (`n_samples`, `confidence`, the mean of that probability, and `accuracy`); `precision`,
+        `recall`, `F1` and `support` of the hundred most frequent labels; and how often labels, in
+        the rows, were predicted as those in the columns, where those beyond the twenty most
+        frequent share the last row and column. For regressors, 600 samples drawn at random and the
+        last 200: `sample`, its number from 1, `target`, `prediction`, `lower` and `upper`.
     floors : sequence of str
         Names of the models that look at no features.
     facts : dict of str
@@ -90,9 +78,7 @@ class Report(Records):
         return self.page.html
 
     def save(self, path: str | Path) -> None:
-        """Write the page to an HTML file, which opens from disk and needs no network.
-
-        An existing file is overwritten. ImportError if plotly is not installed.
+        """Write the page to an HTML file that needs no network; ImportError without plotly.
 
         Examples
         --------
@@ -109,13 +95,7 @@ def report(
     samples: Any,
     models: Mapping[str, Model] | Iterable[Model] | Model | None = None,
     metrics: Iterable[Metric] | None = None,
-    *,
-    window: int | None = None,
-    time_limit: float | None = None,
-    limit: int | None = None,
-    seed: int | None = None,
-    progress: bool = False,
-    task: str | None = None,
+    **options: Any,
 ) -> Report:
     """Run models over one stream, test-then-train, and report what happened along it.
 
@@ -124,14 +104,15 @@ def report(
 
     Parameters
     ----------
-    samples, metrics, time_limit, limit, seed, progress, task
+    samples, metrics
         As in `compare`.
     models
         As in `compare`. By default our plain and our adaptive forest. The last label and the most
         frequent one, or for numbers the last value and the mean, are always run beside them.
-    window
-        Number of samples over which each point of the curves is taken, rounded up to whole steps.
-        By default about 500; of a shorter stream a thirtieth, but at least about 50.
+    options
+        As in `compare`, but `window` is the number of samples over which each point of the curves
+        is taken, rounded up to whole steps: by default about 500, and of a shorter stream a
+        thirtieth, but at least about 50. With `seeds`, the curves are those of the first seed.
 
     Examples
     --------
@@ -141,33 +122,28 @@ def report(
     >>> bool(curve[5000] < 0.1 < curve[5400])
     True
     """
-    options: Any = {"window": window, "time_limit": time_limit, "limit": limit, "seed": seed}
-    options |= {"progress": progress, "task": task, "is_report": True}
-    return report_of(run_models(samples, models, metrics, **options))
+    return report_of(run_models(samples, models, metrics, **options, is_report=True))
 
 
 def report_of(ran: Ran) -> Report:
     """Return the report of models that have run."""
-    source, runs, steps = ran.source, ran.runs, ran.steps
-    assert steps is not None  # or nothing was recorded
-    recorded = {n: run.recorder for n, run in runs.items() if run.recorder and run.recorder.rows}
+    assert ran.steps is not None  # or nothing was recorded
+    recorders = {name: its[0].recorder for name, its in ran.runs.items()}
+    recorded = {name: each for name, each in recorders.items() if each and each.rows}
     tables = {name: recorder.tables() for name, recorder in recorded.items()}
-    curves = [recorder.curves().assign(model=name) for name, recorder in recorded.items()]
-    table = pd.concat(curves, ignore_index=True) if curves else pd.DataFrame(columns=_KEYS)
-    relevance = {name: recorder.relevance for name, recorder in recorded.items()}
+    rows = [{"model": name, **row} for name, each in recorded.items() for row in each.rows]
     return Report(
-        name=source.name,
-        task=source.task.name,
-        drifts=source.drifts,
-        table=table_of(runs),
+        name=ran.source.name,
+        task=ran.source.task.name,
+        drifts=ran.source.drifts,
+        table=table_of(ran),
         floors=ran.floors,
         facts=_facts(ran),
-        window=steps.window,
-        curves=table[[*_KEYS, *table.columns.difference(_KEYS, sort=False)]],
-        relevance={name: table for name, table in relevance.items() if table.size},
+        window=ran.steps.window,
+        curves=pd.DataFrame(rows, columns=None if rows else ["model", "n_samples"]),
         **{
-            kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}
-            for kind in ("reliability", "labels", "confusion", "points", "latest")
+            kind: {name: its[kind] for name, its in tables.items() if kind in its}
+            for kind in ("relevance", "reliability", "labels", "confusion", "points", "latest")
         },
     )
 
@@ -177,7 +153,7 @@ def _facts(ran: Ran) -> dict[str, str]:
     source = ran.source
     facts = {"stream": source.name, "target": source.target, "task": source.task.name}
     facts |= {"rows": f"{source.n_samples:,}", "delay": str(ran.delay) if ran.delay else None}
-    facts |= {f"model {name}": run.described[:_LONGEST] for name, run in ran.runs.items()}
+    facts |= {f"model {name}": its[0].described[:_LONGEST] for name, its in ran.runs.items()}
     facts |= {"seed": None if ran.seed is None else str(ran.seed)}
     facts |= {"version": f"river_amf {__version__}", "date": f"{dt.datetime.now():%Y-%m-%d %H:%M}"}
     return {name: fact for name, fact in facts.items() if fact}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-import itertools
 import math
 import pickle
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 from river import base, compose
@@ -19,26 +19,21 @@ from tqdm import tqdm
 from river_amf import kernels
 from river_amf.baselines.river_models import make_baseline
 from river_amf.evaluation import tasks
+from river_amf.evaluation.advice import shorten
 from river_amf.evaluation.loading import check_task
-from river_amf.evaluation.metrics import Metric, check_labels, name_metrics
+from river_amf.evaluation.metrics import Metric, make_metrics
 from river_amf.evaluation.prequential import (
+    Step,
     even_checkpoints,
-    progress_bar,
     test_then_train,
     warm_up_model,
 )
-from river_amf.evaluation.recording import Recorder, Steps
+from river_amf.evaluation.recording import Recorder, Steps, number_of
 from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.sources import Source, read_pairs, read_source
 from river_amf.evaluation.streams import Sample
-from river_amf.evaluation.tasks import Maker, Task
-from river_amf.evaluation.usage_errors import (
-    EvaluationError,
-    StreamFailure,
-    error_line,
-    ignored_errors,
-    is_of_handler,
-)
+from river_amf.evaluation.tasks import Maker
+from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.inputs.kinds import printable, shown
 from river_amf.parameters import flag, integer, positive
 
@@ -50,87 +45,87 @@ NOT_RUN = "not run"
 INTERRUPTED = "interrupted"
 OUT_OF_TIME = "time limit"
 
-_LONGEST_STATUS = 200  # characters; some error messages run to pages
 _WINDOWS = 30  # by default, approximately
 
 
+class OutOfTime(Exception):
+    """The time limit of a run is reached."""
+
+
+@dataclass
 class Run:
     """The run of one model over a stream, and its results."""
 
-    # status: "ok", or why the run is incomplete.
-    # figures: the metrics over the samples learned, us_per_sample and memory; NaN where unknown,
-    #     and all NaN if the model failed.
-    # rows: for each window, the number of samples at its end, and its metrics.
-    # described: the model as code, empty if it could not be made.
-    # recorder: what is recorded in these steps, None without, and before there is a model.
-    def __init__(
-        self, metrics: Metrics, task: Task, window: int, steps: Steps | None = None, delay: int = 0
-    ) -> None:
-        self.scores = Scores(metrics, has_windows=True)
-        self.recorder: Recorder | None = None
-        self.rows: list[tuple[float, ...]] = []
-        self.status, self.described = NOT_RUN, ""
-        self.figures = dict.fromkeys((*metrics, "us_per_sample", "memory"), math.nan)
-        self._options = task, window, steps, delay
+    metrics: Metrics
+    window: int | None = None  # of rows, None for none
+    steps: Steps | None = None  # of what is recorded, None for nothing
+    delay: int = 0
+    status: str = NOT_RUN  # "ok", or why the run is incomplete
+    described: str = ""  # the model as code
+    n_samples: int = 0
+    rows: list[dict[str, float]] = field(default_factory=list)  # n_samples and metrics of windows
+    recorder: Recorder | None = None
 
-    @property
-    def n_samples(self) -> int:
-        """Number of samples learned."""
-        return self.scores.n_samples
+    def __post_init__(self) -> None:
+        # the metrics and costs over the samples learned; NaN if the model failed
+        self.figures = dict.fromkeys((*self.metrics, "us_per_sample", "memory"), math.nan)
+        self._seconds, self._scores = 0.0, Scores(self.metrics)
+        self._in_window = Scores(self.metrics if self.window else {})
 
     def go(
-        self,
-        make: Maker,
-        samples: Iterable[Sample],
-        time_limit: float | None = None,
-        bar: tqdm[Any] | None = None,
+        self, make: Maker, samples: Iterable[Sample], on_step: Callable[[Step], object] = id
     ) -> None:
-        """Run the model; its errors go to the status, Ctrl-C and StreamFailure are raised."""
-        # make is called twice, for a warm-up and for the run. The time limit, in seconds, applies
-        # to each of them and is checked between samples.
-        task, window, steps, delay = self._options
-        watched = _Watched(samples, time_limit, bar)
-        model: Any = None
+        """Make a model and run it, and call a function after each step.
+
+        Errors of the model and of the stream are raised, and so is Ctrl-C.
+        """
         try:
-            with ignored_errors():  # which the run itself meets again
-                warm_up_model(task.made(make), _Watched(samples, time_limit))
-            model = task.made(make)
-            with ignored_errors():  # models of river are as they are
-                self.described = describe(model)
-            self.recorder = None if steps is None else Recorder(model, steps)
-            for step in test_then_train(model, watched, delay):
-                self.scores.add(step)
-                if self.recorder is not None:
-                    self.recorder.learned(step)
-                if step.n % window == 0:
-                    self._close_window()
-            self._close_window()
-            self.figures = self.scores.figures(model) if self.n_samples else self.figures
+            model = make()
+            self.described = describe(model)
+            self.recorder = None if self.steps is None else Recorder(model, self.steps)
+            self.status = INTERRUPTED
+            for step in test_then_train(model, samples, self.delay):
+                self._add(step)
+                on_step(step)
             self.status = OK
-            if watched.is_late:
-                self.status = (
-                    f"{OUT_OF_TIME} of {time_limit:g} s reached after {self.n_samples} samples"
-                )
-        except KeyboardInterrupt:
-            self._close_window()
-            with ignored_errors():  # from a model whose size cannot be measured
-                self.figures = self.scores.figures(model) if self.n_samples else self.figures
-            self.status = f"{INTERRUPTED} after {self.n_samples} samples"
+        except OutOfTime as error:
+            self.status = f"{error} reached"
+        except Exception as error:
+            if not isinstance(error, StreamFailure):
+                text = str(error) if isinstance(error, EvaluationError) else error_line(error)
+                self.status = shorten(" ".join(text.split()))
             raise
-        except StreamFailure:
-            raise
-        except BaseException as error:  # even SystemExit only fails this model
-            if is_of_handler(error):
-                raise
-            self.status = _describe_failure(error, watched.n_begun)
         finally:
             if self.recorder is not None:
-                self.recorder.close()
+                self.recorder.end_step()
+            if self.status.startswith((INTERRUPTED, OUT_OF_TIME)):
+                self.status += f" after {self.n_samples} samples"
+            if self.n_samples and not has_failed(self.status):
+                self.measure(model)
+                self._close_window()
+
+    def measure(self, model: Any) -> dict[str, float]:
+        """Return the figures after the last step."""
+        us, memory = 1e6 * self._seconds / self.n_samples, number_of(model, "_raw_memory_usage")
+        self.figures = {**self._scores.get(), "us_per_sample": us, "memory": memory}
+        return self.figures
+
+    def _add(self, step: Step) -> None:
+        """Score and record a step."""
+        self.n_samples = step.n
+        self._seconds += step.seconds
+        self._scores.add(step)
+        self._in_window.add(step)
+        if self.recorder is not None:
+            self.recorder.learned(step)
+        if self.window and step.n % self.window == 0:
+            self._close_window()
 
     def _close_window(self) -> None:
         """Add the row of the current window, if it has any samples."""
-        if self.n_samples > (self.rows[-1][0] if self.rows else 0):
-            self.rows.append((self.n_samples, *self.scores.window().values()))
+        if self.window and (not self.rows or self.n_samples > self.rows[-1]["n_samples"]):
+            self.rows.append({"n_samples": self.n_samples, **self._in_window.get()})
+            self._in_window = Scores(self.metrics)
 
 
 def has_failed(status: str) -> bool:
@@ -151,58 +146,61 @@ def describe(model: Any) -> str:
         return f"({' + '.join(map(describe, model.transformers.values()))})"
     if not isinstance(model, base.Base):
         return str(getattr(model, "__name__", shown(model)))
-    kind = type(model)
-    defaults = {name: each.default for name, each in inspect.signature(kind).parameters.items()}
+    kind, usual = type(model), None
     with suppress(Exception):  # of a class that needs arguments
-        defaults = {name: getattr(kind(), name, None) for name in defaults}
-    values = {name: describe(getattr(model, name, None)) for name in defaults}
-    given = [f"{n}={text}" for n, text in values.items() if text != describe(defaults[n])]
+        usual = kind()
+    texts = {
+        name: [describe(getattr(each, name, None)) for each in (model, usual)]
+        for name in inspect.signature(kind).parameters
+    }
+    given = [f"{name}={text}" for name, (text, default) in texts.items() if text != default]
     return f"{kind.__name__}({', '.join(given)})"
 
 
-class _Watched:
-    """The samples, counted, until the time is up."""
-
-    def __init__(
-        self, samples: Iterable[Sample], time_limit: float | None, bar: tqdm[Any] | None = None
-    ) -> None:
-        self._samples = samples
-        self._time_limit = math.inf if time_limit is None else time_limit
-        self._bar = bar
-        self.n_begun = 0
-        self.is_late = False
-
-    def __iter__(self) -> Iterator[Sample]:
-        start = time.perf_counter()
-        for x, y in read_pairs(self._samples):
-            if time.perf_counter() - start >= self._time_limit:
-                self.is_late = True
-                return
-            self.n_begun += 1
-            yield copy.copy(x), y  # a copy, because a model may change its sample
-            if self._bar is not None:
-                self._bar.update()
-        self.is_late = time.perf_counter() - start > self._time_limit
+def _within(
+    time_limit: float | None, samples: Iterable[Sample], bar: tqdm[Any] | None = None
+) -> Iterator[Sample]:
+    """Yield the samples until the time is up, which raises OutOfTime, and count them."""
+    limit = math.inf if time_limit is None else time_limit
+    start = time.perf_counter()
+    for x, y in read_pairs(samples):
+        if time.perf_counter() - start >= limit:
+            raise OutOfTime(f"{OUT_OF_TIME} of {limit:g} s")
+        yield copy.copy(x), y  # a copy, because a model may change its sample
+        if bar is not None:
+            bar.update()
+    if time.perf_counter() - start > limit:
+        raise OutOfTime(f"{OUT_OF_TIME} of {limit:g} s")
 
 
-def _describe_failure(error: BaseException, n: int) -> str:
-    """Return one line on what went wrong at sample n, where 0 means before the first sample."""
-    cause = error.__cause__ if isinstance(error, EvaluationError) else None
-    where = f"sample {n}" if n else "cannot be created"
-    text = " ".join(f"{where}: {error_line(error if cause is None else cause)}".split())
-    return text if len(text) <= _LONGEST_STATUS else f"{text[:_LONGEST_STATUS]}..."
+def attempt(
+    run: Run,
+    make: Maker,
+    samples: Iterable[Sample],
+    time_limit: float | None = None,
+    bar: tqdm[Any] | None = None,
+) -> None:
+    """Run a model after a copy is warmed up; its errors go to the status."""
+    with suppress(Exception):  # which the run itself meets again
+        warm_up_model(make(), _within(time_limit, samples))
+    try:
+        run.go(make, _within(time_limit, samples, bar))
+    except Exception as error:
+        if isinstance(error, StreamFailure):
+            raise
 
 
 class Ran(NamedTuple):
-    """The stream and the runs of the models by name; for a report, more about them."""
+    """The stream and the runs of the models by name, one for each seed; and how they were run."""
 
     source: Source
-    runs: dict[str, Run]
+    runs: Mapping[str, list[Run]]
     floors: tuple[str, ...]  # the names of those that look at no features
-    steps: Steps | None  # when they are recorded, for a report
+    steps: Steps | None = None  # when they are recorded, for a report
     seed: int | None = None
     delay: int = 0
-    repeats: dict[str, list[Run]] | None = None  # the runs with different seeds
+    seeds: int | None = None
+    interrupt: KeyboardInterrupt | None = None  # which ended the runs early
 
 
 def run_models(
@@ -229,84 +227,74 @@ def run_models(
     positive(optional=True)("time_limit", time_limit)
     flag("progress", progress)
     check_task(task)
-    is_all = isinstance(models, str) and models == ALL
-    given = None if models is None or is_all else _given(models)
-    of_models = None if given is None else tasks.of_models(given.values())
+    is_open = models is None or (isinstance(models, str) and models == ALL)
+    given = {} if is_open else _by_name(models)
     chosen = None if task is None else tasks.TASKS[task]
-    source = read_source(dataset, limit, chosen, of_models, target)
+    source = read_source(dataset, limit, chosen, tasks.of_models(given.values()), target)
     check_delay(delay, source.n_samples)
-    if given is None:
+    if is_open:
         usual = tasks.FORESTS if is_report else source.task.usual
-        given = {name: name for name in (source.task.descriptions if is_all else usual)}
+        given = {name: name for name in (usual if models is None else source.task.descriptions)}
     reference = source.task.floors if is_report else source.task.reference
     given |= {name: name for name in reference if name not in given}
-    by_name = {name: model.lower() for name, model in given.items() if isinstance(model, str)}
-    floors = tuple(name for name in source.task.floors if by_name.get(name) == name)
-    makers = _makers(given, source, seed, seeds)
-    named = name_metrics(source.task.table, () if metrics is None else metrics, source.task.name)
-    check_labels(source.samples, named.values(), source.name)
+    for name, model in given.items():
+        source.task.check(name, model, source.reason)
+    makers = {name: _makers(model, source, seed, seeds) for name, model in given.items()}
+    named = make_metrics(metrics or (), source.task.name, source.samples, source.name)
     steps = Steps(source.n_samples, window) if is_report else None
-    window = window or even_checkpoints(source.n_samples, _WINDOWS).step
-    options = named, source.task, int(window), steps, delay
-    repeats = {name: [Run(*options) for _ in its] for name, its in makers.items()}
+    options = window or even_checkpoints(source.n_samples, _WINDOWS).step, steps, delay
+    runs = {name: [Run(named, *options) for _ in its] for name, its in makers.items()}
     if time_limit is not None:
         kernels.warm_up()  # which takes long, and must not count
-    n_runs = sum(map(len, repeats.values()))
-    with (
-        progress_bar(n_runs * source.n_samples, is_shown=progress) as bar,
-        suppress(KeyboardInterrupt),  # the table reports it
-    ):
-        each = [(name, make) for name, its in makers.items() for make in its]
-        all_runs = itertools.chain.from_iterable(repeats.values())
-        for done, ((name, make), run) in enumerate(zip(each, all_runs, strict=True), start=1):
-            bar.set_description(printable(name))
-            run.go(make, source.samples, time_limit, bar)
-            bar.update(done * source.n_samples - bar.n)  # the samples that the model skipped
-    runs = {name: its[0] for name, its in repeats.items()}
-    return Ran(source, runs, floors, steps, seed, delay, None if seeds is None else repeats)
+    interrupt = None
+    total = sum(map(len, runs.values())) * source.n_samples
+    with tqdm(total=total, unit=" samples", leave=False, disable=not progress) as bar:
+        done = 0
+        try:
+            for name, its in makers.items():
+                bar.set_description(printable(name))
+                for make, run in zip(its, runs[name], strict=True):
+                    attempt(run, make, source.samples, time_limit, bar)
+                    done += source.n_samples
+                    bar.update(done - bar.n)  # the samples that the model skipped
+        except KeyboardInterrupt as error:  # the table reports it
+            interrupt = error
+    floors = tuple(name for name in source.task.floors if given.get(name) == name)
+    return Ran(source, runs, floors, steps, seed, delay, seeds, interrupt)
 
 
 def check_delay(delay: int, n_samples: int) -> None:
-    """Raise EvaluationError if no label would come before the end of the stream."""
+    """Raise EvaluationError if no label would come before the end."""
     if delay >= max(n_samples, 2):
         raise EvaluationError(
             f"delay must be less than the number of samples, {n_samples}, got {delay}"
         )
 
 
-def _given(models: Any) -> dict[str, Any]:
+def _by_name(models: Any) -> dict[str, Any]:
     """Return the models by the names that they have in the table, or raise."""
-    named: dict[str, Any] = {}
-    if isinstance(models, Mapping):
-        named = {str(name): model for name, model in models.items()}
-        if len(named) < len(models):
-            raise ValueError(f"models must have different names, got {shown([*models])}")
-    elif isinstance(models, str | base.Base) or callable(models):
-        named = {_model_name(models): models}
-    elif isinstance(models, Iterable):
-        for model in models:
-            name = _model_name(model)
-            numbers = itertools.count(2)
-            while name in named:
-                name = f"{_model_name(model)} {next(numbers)}"
-            named[name] = model
-    else:
+    if isinstance(models, str | base.Base) or callable(models):
+        models = [models]
+    if not isinstance(models, Iterable):
         raise TypeError(
             "models must be a model, the name of one, or a dict or list of these, 'all' or None,"
             f" got {shown(models)}"
         )
-    if not named:
+    if not isinstance(models, Mapping):
+        models = list(models)
+        names = [*map(_name_of, models)]
+        numbers = [names[: k + 1].count(name) for k, name in enumerate(names)]
+        names = [n if k == 1 else f"{n} {k}" for n, k in zip(names, numbers, strict=True)]
+        models = dict(zip(names, models, strict=True))
+    if not models:
         raise ValueError("models is empty; pass None to run the usual baselines")
-    for name, model in named.items():
-        if not isinstance(model, str) and tasks.of_model(model) is None and not callable(model):
-            raise TypeError(
-                f"model {name!r} must be a river classifier or regressor, or a function that"
-                f" returns one, or the name of a baseline, got {shown(model)}"
-            )
+    named = {str(name): m.lower() if isinstance(m, str) else m for name, m in models.items()}
+    if len(named) < len(models):
+        raise ValueError(f"models must have different names, got {shown([*models])}")
     return named
 
 
-def _model_name(model: Any) -> str:
+def _name_of(model: Any) -> str:
     """Return the name of a model in a list: its class, function, or the steps of a pipeline."""
     if isinstance(model, str):
         return model.lower()
@@ -314,28 +302,21 @@ def _model_name(model: Any) -> str:
         return str(model)
     if isinstance(model, functools.partial):
         is_baseline = model.func is make_baseline
-        return str(model.args[1]) if is_baseline else _model_name(model.func)
+        return str(model.args[1]) if is_baseline else _name_of(model.func)
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def _makers(
-    models: Mapping[str, Any], source: Source, seed: int | None, seeds: int | None
-) -> dict[str, list[Maker]]:
-    """Return functions that make each model, by name; raise for one that is for another task.
-
-    There is one, or one for each of so many seeds if a model depends on it.
-    """
-    first = 0 if seed is None else seed
-    makers: dict[str, list[Maker]] = {}
-    for name, model in models.items():
-        if not isinstance(model, str):
-            source.task.check(name, model, source.reason)
-        makers[name] = [
-            _maker(model, source, each)
-            for each in ([seed] if seeds is None else range(first, first + seeds))
-        ]
-        if seeds is not None and _are_same(*makers[name][:2]):
-            del makers[name][1:]
+def _makers(model: Any, source: Source, seed: int | None, seeds: int | None) -> list[Maker]:
+    """Return functions that make a model: one for each seed, if it depends on that, or one."""
+    first = seed or 0
+    each = [seed] if seeds is None else range(first, first + seeds)
+    makers: list[Maker] = [
+        functools.partial(source.task.made, _maker(model, source, seed)) for seed in each
+    ]
+    if seeds is not None:
+        with suppress(Exception):  # a model that cannot be made will fail again, in its row
+            one, other = (pickle.dumps(make()) for make in makers[:2])
+            return makers[:1] if one == other else makers
     return makers
 
 
@@ -344,14 +325,7 @@ def _maker(model: Any, source: Source, seed: int | None) -> Maker:
     if isinstance(model, str):
         return source.task.maker(model, seed, source.reason, has_words=source.has_words)
     if not isinstance(model, base.Base):
-        return cast(Maker, model)
+        return cast(Maker, model) if callable(model) else lambda: model
     takes_seed = seed is not None and "seed" in inspect.signature(type(model)).parameters
     clone: Any = model.clone
     return functools.partial(clone, {"seed": seed} if takes_seed else None)
-
-
-def _are_same(one: Maker, other: Maker) -> bool:
-    """Return whether two functions make the same model, whatever the seed."""
-    with ignored_errors():  # a model that cannot be made will fail again, where it is reported
-        return pickle.dumps(one()) == pickle.dumps(other())
-    return False

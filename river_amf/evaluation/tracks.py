@@ -15,10 +15,8 @@ names the datasets that come with river. Nothing is downloaded. All streams have
   reverse direction once in a thousand samples; 4 % of the labels are flipped[^6].
 
 A concept lasts 5 000 samples; the moving streams drift throughout their 20 000 samples. Each
-concept has its own seed, so a concept that recurs does not repeat its samples. The generators'
-values are left unchanged: codes, such as colors, are numbers, which any model accepts. Where the
-feature of a bundled dataset is a time, there are numbers instead: year and month, or day, weekday
-and hour.
+concept has its own seed, so a concept that recurs does not repeat its samples. Where the feature of
+a bundled dataset is a time, there are numbers instead: year and month, or day, weekday and hour.
 
 [^1]: Street & Kim (2001). A streaming ensemble algorithm (SEA) for large-scale classification.
 [^2]: Agrawal, Imielinski & Swami (1993). Database mining: a performance perspective.
@@ -32,6 +30,7 @@ from __future__ import annotations
 
 import copy
 import datetime as dt
+import functools
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
@@ -75,8 +74,6 @@ class DriftStream(SyntheticDataset):
     drifts : tuple of int
         Number of samples at the end of each concept but the last, which are the midpoints of
         gradual drifts.
-    is_moving : bool
-        Whether the stream, whose only concept moves, drifts all the time.
     n_samples : int
         Number of samples: `period` times the number of concepts.
 
@@ -111,12 +108,9 @@ class DriftStream(SyntheticDataset):
             n_classes=2 if first.task == BINARY_CLF else first.n_classes,
             n_outputs=1,
         )
-        self.name = name
+        self.name, self.period, self.width = name, period, width
         self.concepts = tuple(concepts)
-        self.period = period
-        self.width = width
         self.drifts = tuple(range(period, n_samples, period))
-        self.is_moving = len(concepts) == 1
 
     def __iter__(self) -> Iterator[tuple[dict[Any, Any], Any]]:
         """Yield the samples from the beginning; they are the same every time."""
@@ -133,48 +127,30 @@ class DriftStream(SyntheticDataset):
         samples: Iterator[tuple[dict[Any, Any], Any]] = stream.take(self.n_samples)
         return samples
 
-    @property
-    def _repr_content(self) -> dict[str, str]:
-        return {**super()._repr_content, "Name": self.name}
-
-    def _get_params(self) -> dict[str, Any]:
-        """Return the parameters that `repr` lists."""
-        shown = {"period": self.period, "width": self.width, "drifts": self.drifts}
-        for number, concept in enumerate(self.concepts, start=1):
-            params = ", ".join(f"{name}={value}" for name, value in concept._get_params().items())
-            shown[f"concept {number}"] = f"{type(concept).__name__}({params})"
-        return shown
+    def __repr__(self) -> str:
+        return f"{self.name}: {self.n_samples} samples, drifts at {[*self.drifts]}"
 
 
 class _Timed(Dataset):
     """A dataset whose only feature is a time, with the parts of the time that matter instead."""
 
-    def __init__(self, dataset: Dataset, parts: Sequence[str]) -> None:
-        super().__init__(  # type: ignore[no-untyped-call]
-            task=dataset.task, n_features=len(parts), n_samples=dataset.n_samples
-        )
-        self.name = type(dataset).__name__
-        self._dataset = dataset
-        self._parts = tuple(parts)
+    def __init__(self, dataset: Dataset) -> None:
+        self.name, self._dataset = type(dataset).__name__, dataset
+        n_features = len(_TIMED[self.name](dt.datetime.min))
+        super().__init__(dataset.task, n_features, dataset.n_samples)  # type: ignore[no-untyped-call]
 
     def __iter__(self) -> Iterator[tuple[dict[str, int], Any]]:
         for x, y in self._dataset:
-            (time,) = x.values()
-            yield {part: _PARTS[part](time) for part in self._parts}, y
+            yield _TIMED[self.name](*x.values()), y
 
 
-_PARTS: dict[str, Callable[[dt.datetime], int]] = {
-    "year": lambda time: time.year,
-    "month": lambda time: time.month,
-    "day": lambda time: time.toordinal(),
-    "weekday": lambda time: time.weekday(),
-    "hour": lambda time: time.hour,
+_TIMED: dict[str, Callable[[dt.datetime], dict[str, int]]] = {
+    "AirlinePassengers": lambda t: {"year": t.year, "month": t.month},
+    "WaterFlow": lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour},
 }
-_TIMED = {"AirlinePassengers": ("year", "month"), "WaterFlow": ("day", "weekday", "hour")}
 
 
-def _sea(variant: int, seed: int) -> SyntheticDataset:
-    return synth.SEA(variant, noise=0.1, seed=seed)
+_sea = functools.partial(synth.SEA, noise=0.1)
 
 
 def _led(n_swapped: int, seed: int) -> SyntheticDataset:
@@ -222,7 +198,7 @@ def open_dataset(name: str) -> Dataset | None:
     if known is None or known in STREAMS:
         return STREAMS.get(str(known))
     dataset: Dataset = getattr(datasets, known)()
-    return _Timed(dataset, _TIMED[known]) if known in _TIMED else dataset
+    return _Timed(dataset) if known in _TIMED else dataset
 
 
 def dataset_name(dataset: Dataset) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from river_amf.evaluation.comparison import Comparison
-from river_amf.evaluation.tasks import smaller_is_better
+from river_amf.evaluation.metrics import smaller_is_better
 from river_amf.inputs.kinds import printable
 from river_amf.pages.palette import looks
 from river_amf.plot.axes import Axes, new_axes

@@ -233,8 +233,8 @@ def run(what: Run, data: Path, time_limit: float) -> dict[str, Any]:
     gc.freeze()  # so that no sweep through the samples is timed
     model = entry.make(what.seed)
     tally, seconds = walk(model, samples, time_limit)
-    hits, scores = np.array(tally.hits), tally.scores.total()
-    accuracy, repeats = scores["accuracy"], tally.repeats.total()["accuracy"]
+    hits, scores = np.array(tally.hits), tally.scores.get()
+    accuracy, repeats = scores["accuracy"], tally.repeats.get()["accuracy"]
     row |= {
         "status": "ok",
         "n_samples": len(samples),

@@ -108,7 +108,7 @@ def run(model_name: str, samples: list[Sample], seed: int) -> tuple[float, ...]:
     runs.walk(MODELS[model_name](seed), samples[: runs.WARM_UP], float("inf"))
     model = MODELS[model_name](seed)
     tally, seconds = runs.walk(model, samples, float("inf"))
-    scores = tally.scores.total()
+    scores = tally.scores.get()
     us, mb = 1e6 * seconds / len(samples), model._raw_memory_usage / 1e6
     return scores["accuracy"], scores["log_loss"], us, mb
 

@@ -64,12 +64,9 @@ class Mute(ValueError):
     ("error", "message"),
     [
         (KeyError("a"), "^sample 2: KeyError: 'a'$"),
-        (ValueError("odd"), "^sample 2: odd$"),
-        (MemoryError(), "^sample 2: not enough memory for the model$"),
-        (ValueError(), "^sample 2: ValueError$"),
+        (ValueError("odd"), "^sample 2: ValueError: odd$"),
+        (MemoryError(), "^sample 2: MemoryError$"),
         (Mute(), "^sample 2: Mute$"),
-        (SystemExit(2), "^sample 2: SystemExit: 2$"),
-        (GeneratorExit(), "^sample 2: GeneratorExit$"),
     ],
 )
 @pytest.mark.parametrize("delay", [0, 2])

@@ -39,16 +39,14 @@ def test_stream_is_as_described_and_reproducible(name):
     assert {len(x) for x, _ in samples} == {stream.n_features}
     assert len({y for _, y in samples}) == stream.n_classes
     assert stream.task == (base.MULTI_CLF if stream.n_classes > 2 else base.BINARY_CLF)
-    assert stream.is_moving == name.endswith("_moving") == (not stream.drifts)
+    assert name.endswith("_moving") == (not stream.drifts)
     before = pickle.dumps(stream)
-    n_samples = 1000 if stream.is_moving else 5500  # beyond the first drift
+    n_samples = 5500 if stream.drifts else 1000  # beyond the first drift
     both = zip(stream.take(n_samples), stream.take(n_samples), strict=True)  # at the same time
     assert all(one == other for one, other in both)
     assert list(pickle.loads(before).take(n_samples)) == samples[:n_samples]
     assert pickle.dumps(stream) == before
-    text = repr(stream)
-    assert f"Name  {name} " in text and str(stream.drifts) in text
-    assert f"concept 1  {type(stream.concepts[0]).__name__}(" in text
+    assert repr(stream).startswith(f"{name}: {len(samples)} samples, drifts at [")
 
 
 @pytest.mark.parametrize("name", STAGGER)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import random
 
 import pytest
@@ -11,8 +10,10 @@ import pytest
 import river_amf
 from river_amf import cli
 from river_amf.evaluation import load_stream
+from river_amf.persistence import save_with_notes
 
 HEADER = "id;size;code;price"
+OPTIONS = ["--drop", "id", "--decimal", ",", "--encoding", "latin-1"]
 
 
 @pytest.fixture
@@ -25,6 +26,21 @@ def write(tmp_path):
     return write_file
 
 
+@pytest.fixture
+def run(capsys):
+    """Run the command; return its status, the rows of its output, and the lines on stderr."""
+
+    def run_command(*arguments):
+        try:
+            status = cli.main([*map(str, arguments)])
+        except SystemExit as error:
+            status = error.code
+        output, error = capsys.readouterr()
+        return status, [*csv.reader(output.splitlines())], error.splitlines()
+
+    return run_command
+
+
 def rows(n, seed=1):
     rng = random.Random(seed)
     for i in range(n):
@@ -32,22 +48,9 @@ def rows(n, seed=1):
         yield f"u{i};{size};{code};{3 * size + (code == '1')}".replace(".", ",")
 
 
-def run(capsys, *arguments):
-    try:
-        status = cli.main([*map(str, arguments)])
-    except SystemExit as error:
-        status = error.code
-    told = capsys.readouterr()
-    return status, told.out, told.err.splitlines()
-
-
-OPTIONS = ["--drop", "id", "--decimal", ",", "--encoding", "latin-1"]
-OPTIONS += ["--seed", "1"]
-
-
-def test_a_model_reads_other_files_as_the_one_it_has_learned(write, tmp_path, capsys):
+def test_model_reads_other_files_as_the_one_it_has_learned(write, tmp_path, run):
     path, model, out = write([HEADER, *rows(150)]), tmp_path / "m.amf", tmp_path / "out.csv"
-    status, _, lines = run(capsys, "evaluate", path, *OPTIONS, "--save", model)
+    status, _, lines = run("evaluate", path, *OPTIONS, "--save", model)
     assert (status, lines) == (0, [f"wrote the model to {model}"])
     forest = river_amf.load(model)
     assert type(forest) is river_amf.AdaptiveAMFRegressor
@@ -58,115 +61,99 @@ def test_a_model_reads_other_files_as_the_one_it_has_learned(write, tmp_path, ca
     for n, (x, _) in enumerate(whole, start=1):
         interval = forest.predict_interval_one(x)
         answer = (forest.predict_one(x), interval.lower, interval.upper)
-        expected.append((str(n), [*map(str, answer)]))
+        expected.append([str(n), f"u{n - 1}", *map(str, answer)])
     without = write([line.rpartition(";")[0] for line in [HEADER, *new]], "without.csv")
-    for file, has_target in ((tmp_path / "new.csv", True), (without, False)):
-        status, output, lines = run(capsys, "predict", model, file, "--csv", out, "--keep", "id")
-        assert (status, output, lines) == (0, "", [f"wrote 20 predictions to {out}"])
-        with open(out, newline="") as written:
-            titles, *predicted = csv.reader(written)
-        target = ["target"] * has_target
+    for file, target in ((tmp_path / "new.csv", ["target"]), (without, [])):
+        status, _, lines = run("predict", model, file, "--csv", out, "--keep", "id")
+        assert (status, lines) == (0, [f"wrote 20 predictions to {out}"])
+        titles, *predicted = csv.reader(out.read_text().splitlines())
         assert titles == ["row", "id", *target, "prediction", "lower", "upper"]
-        assert [(row[0], row[2 + has_target :]) for row in predicted] == expected
-        assert [row[1] for row in predicted] == [f"u{i}" for i in range(20)]
-    status, output, lines = run(capsys, "predict", model, without, "--keep", "id")
-    assert (output, lines) == (out.read_text(), ["wrote 20 predictions to standard output"])
-    options = [*OPTIONS, "--keep", "id", "--predictions", tmp_path / "p.csv"]
-    run(capsys, "evaluate", path, *options)
-    header = (tmp_path / "p.csv").read_text().splitlines()[0]
-    assert header == "row,id,target,prediction,lower,upper"
+        assert [row[:2] + row[2 + len(target) :] for row in predicted] == expected
+    _, output, lines = run("predict", model, without, "--keep", "id")
+    assert (output[1:], lines) == (expected, ["wrote 20 predictions to standard output"])
+    run("evaluate", path, *OPTIONS, "--keep", "id", "--predictions", out)
+    assert out.read_text().startswith("row,id,target,prediction,lower,upper\n1,u0,")
 
 
-def test_columns_that_differ_are_noted(write, tmp_path, capsys):
+def test_columns_that_differ_are_noted(write, tmp_path, run):
     model = tmp_path / "m.amf"
-    run(capsys, "evaluate", write([HEADER, *rows(50)]), *OPTIONS, "--save", model)
-    path = write(["size;colour;shade", "0,5;red;1"], "new.csv")
-    status, output, lines = run(capsys, "predict", model, path)
-    assert status == 0 and output.startswith("row,prediction,lower,upper\n1,")
+    run("evaluate", write([HEADER, *rows(50)]), *OPTIONS, "--save", model)
+    new = write(["size;colour;shade", "0,5;red;1"], "new.csv")
+    status, output, lines = run("predict", model, new)
+    assert (status, output[0]) == (0, ["row", "prediction", "lower", "upper"])
     assert lines[:2] == [
         "river-amf: new.csv lacks 'code'",
         "river-amf: new.csv has, unknown to the model, 'colour', 'shade'",
     ]
-    status, output, lines = run(capsys, "predict", model, write(["a;b", "1;2"], "other.csv"))
-    assert (status, output) == (2, "")
+    status, output, lines = run("predict", model, write(["a;b", "1;2"], "other.csv"))
+    assert (status, output) == (2, [])
     assert "other.csv has none of the columns of the model: size, code" in lines[-1]
 
 
-def test_probabilities_of_many_labels_are_those_of_the_winner(write, tmp_path, capsys):
-    for n_labels, titles in ((3, ["p(c0)", "p(c1)", "p(c2)"]), (25, ["probability"])):
-        path = write(["a,y", *(f"{i % n_labels},c{i % n_labels}" for i in range(100))])
-        run(capsys, "evaluate", path, "--predictions", tmp_path / "p.csv", "--save", tmp_path / "m")
-        with open(tmp_path / "p.csv", newline="") as file:
-            found, *_, last = csv.reader(file)
-        assert found == ["row", "target", "prediction", *titles]
-        assert 0.0 < max(map(float, last[3:])) <= 1.0
-        output = run(capsys, "predict", tmp_path / "m", path)[1]
-        assert set(output.splitlines()[0].split(",")) == set(found)
+@pytest.mark.parametrize(
+    ("n_labels", "titles"), [(3, ["p(c0)", "p(c1)", "p(c2)"]), (25, ["probability"])]
+)
+def test_labels_have_probabilities_up_to_twenty(n_labels, titles, write, tmp_path, run):
+    path = write(["a,y", *(f"{i % n_labels},c{i % n_labels}" for i in range(100))])
+    run("evaluate", path, "--predictions", tmp_path / "p.csv", "--save", tmp_path / "m")
+    found, *_, last = csv.reader((tmp_path / "p.csv").read_text().splitlines())
+    assert found == ["row", "target", "prediction", *titles]
+    assert 0.0 < max(map(float, last[3:])) <= 1.0
+    assert {*run("predict", tmp_path / "m", path)[1][0]} == {*found}
 
 
-def test_words_and_named_streams(write, tmp_path, capsys):
-    lines = [
-        "note,target",
-        *(f"of {'peace' if i % 3 else 'war'} {i},{i % 3 > 0}" for i in range(90)),
-    ]
-    model = tmp_path / "m.amf"
-    assert run(capsys, "evaluate", write(lines), "--text", "note", "--save", model)[0] == 0
-    assert river_amf.load(model).absent == "zero"
-    output = run(capsys, "predict", model, write(["note", "war", "peace", "of peace"], "n.csv"))[1]
-    assert [line.split(",")[1] for line in output.splitlines()[1:]] == ["False", "True", "True"]
-    assert run(capsys, "evaluate", "Bananas", "--limit", "50", "--save", model)[0] == 0
-    output = run(capsys, "predict", model, write(["1,2,target", "0.5,0.25,x"], "n.csv"))[1]
-    assert output.splitlines()[1].startswith("1,")
-    status, _, lines = run(
-        capsys, "evaluate", write(["a,b,y", "one two,1,2.5"]), "--text", "a", "--target", "y"
-    )
-    assert status == 2
-    assert "takes bags of words for labels alone" in lines[-1]
-
-
-def test_labels_have_probabilities_and_rows_without_a_label_are_predicted(write, tmp_path, capsys):
+def test_rows_without_a_label_are_predicted(write, tmp_path, run):
     lines = ["a,target", *(f"{i % 7},{'yes' if i % 7 > 3 else 'no'}" for i in range(80))]
     model = tmp_path / "m.amf"
-    assert run(capsys, "evaluate", write(lines), "--save", model)[0] == 0
-    for new in ("a,target\n1,\n6,no\n", "target,a,b\n,1,2\n,6,3\n", "a\n1\n6\n"):
-        status, output, _ = run(capsys, "predict", model, write([new.strip()], "new.csv"))
-        titles, *predicted = csv.reader(io.StringIO(output))
-        at = titles.index("prediction")
-        assert (status, titles[at:]) == (0, ["prediction", "p(no)", "p(yes)"])
-        assert titles[:at] == ["row", *["target"] * ("target" in new)]
-        assert [(row[0], row[at]) for row in predicted] == [("1", "no"), ("2", "yes")]
-        assert all(max(map(float, row[at + 1 :])) > 0.5 for row in predicted)
+    assert run("evaluate", write(lines), "--save", model)[0] == 0
+    for new in ("a,target\n1,\n6,no", "target,a,b\n,1,2\n,6,3", "a\n1\n6"):
+        _, (titles, *predicted), _ = run("predict", model, write([new], "new.csv"))
+        assert titles[:-3] == ["row", *["target"] * ("target" in new)]
+        assert titles[-3:] == ["prediction", "p(no)", "p(yes)"]
+        assert [(row[0], row[-3]) for row in predicted] == [("1", "no"), ("2", "yes")]
+        assert all(max(map(float, row[-2:])) > 0.5 for row in predicted)
+
+
+def test_words_and_named_streams(write, tmp_path, run):
+    words = (f"of {'peace' if i % 3 else 'war'} {i},{i % 3 > 0}" for i in range(90))
+    model = tmp_path / "m.amf"
+    note = write(["note,target", *words])
+    assert run("evaluate", note, "--text", "note", "--save", model)[0] == 0
+    assert river_amf.load(model).absent == "zero"
+    output = run("predict", model, write(["note", "war", "peace", "of peace"], "n.csv"))[1]
+    assert [row[1] for row in output[1:]] == ["False", "True", "True"]
+    assert run("evaluate", "Bananas", "--limit", "50", "--save", model)[0] == 0
+    output = run("predict", model, write(["1,2,target", "0.5,0.25,x"], "n.csv"))[1]
+    assert output[1][0] == "1"
+    status, _, lines = run("evaluate", write(["a,b,y", "one two,1,2.5"]), "--text", "a")
+    assert status == 2 and "takes bags of words for labels alone" in lines[-1]
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["evaluate", "--model", "knn", "--save", "M"], "model 'knn' cannot be saved"),
-        (["evaluate", "--save", "nowhere/m"], "cannot write the model to nowhere/m"),
+        (["evaluate", "--model", "knn", "--save", "NEW"], "model 'knn' cannot be saved"),
+        (["evaluate", "--save", "nowhere/m"], "cannot write the model to 'nowhere/m'"),
         (["predict", "nowhere", "x.csv"], "cannot read 'nowhere'"),
         (["predict", __file__, "x.csv"], "is not a river_amf file"),
         (["predict", "MODEL", "nowhere.csv"], "no stream or file 'nowhere.csv'"),
         (["predict", "MODEL", "BAD"], "row 2 of BAD has 'x' in 'a', but the model takes numbers"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(arguments, message, write, tmp_path, capsys):
-    names = {"MODEL": tmp_path / "m", "M": tmp_path / "new", "BAD": write(["a,b", "1,2", "x,3"])}
-    river_amf.AMFClassifier(seed=1).save(tmp_path / "m")
-    good = write(["a,b", *(f"{i},{i % 2}" for i in range(20))], "good.csv")
-    run(capsys, "evaluate", good, "--save", tmp_path / "m")
-    status, _, lines = run(capsys, *(names.get(a, a) for a in arguments))
-    assert (status, len(lines)) == (2, 1)
-    assert message.replace("BAD", names["BAD"]) in lines[0]
+def test_what_cannot_be_done_is_one_line(arguments, message, write, tmp_path, run):
+    names = {"MODEL": tmp_path / "m", "NEW": tmp_path / "new"}
+    names["BAD"] = write(["a,b", "1,2", "x,3"], "bad.csv")
+    run("evaluate", write(["a,b", *(f"{i},{i % 2}" for i in range(20))]), "--save", tmp_path / "m")
+    status, _, (line,) = run(*(names.get(a, a) for a in arguments))
+    assert status == 2 and message.replace("BAD", names["BAD"]) in line
     assert not (tmp_path / "new").exists()
 
 
-def test_a_damaged_header_is_named(tmp_path, write, capsys):
-    from river_amf.persistence import save_with_notes
-
-    damaged = [3, {"x": 1}, {"target": 1}, {"target": "b", "kinds": 5}, {"decimal": 3}]
-    for number, reading in enumerate(damaged):
-        path = tmp_path / f"m{number}"
-        save_with_notes(river_amf.AMFClassifier(), path, {"reading": reading})
-        status, _, (line,) = run(capsys, "predict", path, write(["a,b", "1,2"]))
-        assert status == 2
-        assert str(path) in line and "bug" not in line
+@pytest.mark.parametrize(
+    "reading", [3, {"x": 1}, {"target": 1}, {"target": "b", "kinds": 5}, {"decimal": 3}]
+)
+def test_damaged_header_is_named(reading, tmp_path, write, run):
+    path = tmp_path / "model"
+    save_with_notes(river_amf.AMFClassifier(), path, {"reading": reading})
+    status, _, (line,) = run("predict", path, write(["a,b", "1,2"]))
+    assert status == 2 and str(path) in line and "bug" not in line

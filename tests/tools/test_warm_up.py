@@ -1,4 +1,4 @@
-"""Everything can be compiled beforehand, and whoever waits for it is told."""
+"""Everything can be compiled beforehand, and a line says so while it is compiled."""
 
 import logging
 import os
@@ -44,70 +44,74 @@ assert counts() == before and set(before.values()) == {{1}}, (before, counts())
 """
 
 
+def run(*arguments, **environment):
+    """Run Python and return its output and what it printed on stderr."""
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=300,
+    )
+    return done.stdout, done.stderr
+
+
 def test_after_warming_up_no_kernel_is_compiled_for_other_types():
-    run = subprocess.run([sys.executable, "-c", COUNTED], capture_output=True, text=True)
-    assert (run.returncode, run.stderr) == (0, "")
+    assert run("-c", COUNTED) == ("", "")
 
 
 @pytest.mark.soak
 def test_after_warming_up_nothing_is_compiled_any_more(tmp_path):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-
-    def run(*arguments):
-        return subprocess.run(
-            [sys.executable, *arguments],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-
-    first, second = (run("-m", "river_amf", "warm-up") for _ in range(2))
-    assert first.stdout.startswith("all kernels are compiled, after ")
-    assert first.stderr.startswith("river-amf: compiling the kernels of the forest takes about ")
-    assert first.stderr.count("\n") == 1 and str(tmp_path) in first.stderr
-    assert second.stderr == ""
+    here = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    (output, error), (_, again) = (run("-m", "river_amf", "warm-up", **here) for _ in range(2))
+    assert output.startswith("all kernels are compiled, after ")
+    assert error.startswith("river-amf: compiling the kernels of the forest takes about ")
+    assert error.count("\n") == 1 and str(tmp_path) in error
+    assert again == ""
     compiled = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")}
     assert len(compiled) > 40
-    assert run("-c", USE).stderr == ""
+    assert run("-c", USE, **here)[1] == ""
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")} == compiled
 
 
-def test_the_command_says_where_the_kernels_are(capsys):
+@pytest.mark.parametrize(("folders", "status"), [(["here"], 0), ([], 1)])
+def test_command_prints_where_kernels_are_kept(folders, status, monkeypatch, capsys):
     river_amf.warm_up()  # otherwise it may have to compile them
-    assert cli.main(["warm-up"]) == 0
-    told = capsys.readouterr()
-    assert told.out.startswith("all kernels are compiled, after ")
-    assert told.err == ""
+    monkeypatch.setattr(cli, "CACHE_FOLDERS", folders)
+    assert cli.main(["warm-up"]) == status
+    output, error = capsys.readouterr()
+    assert output.startswith("all kernels are compiled, after ") and error == ""
+    assert output.endswith("kept in here\n" if folders else "as no folder can be written\n")
 
 
-def test_the_first_kernel_that_is_compiled_is_logged_with_a_reason(monkeypatch, caplog):
+def test_first_compilation_is_logged(monkeypatch, caplog):
     monkeypatch.setattr(cache, "_said", set())
     caplog.set_level(logging.DEBUG, "river_amf.kernels")
     target = cpu_target.target_context
     for _ in range(2):
         assert cache.KernelCache(len, ["here"]).load_overload((), target) is None
-    levels = [record.levelname for record in caplog.records]
-    assert levels == ["INFO", "DEBUG", "DEBUG"]
+    assert [record.levelname for record in caplog.records] == ["INFO", "DEBUG", "DEBUG"]
     assert "kept in here" in caplog.messages[0]
 
 
-def test_without_a_log_it_is_said_once_where_there_is_a_terminal(monkeypatch, capsys):
-    target = cpu_target.target_context
-    for is_terminal in (False, True):
-        monkeypatch.setattr(cache, "_said", set())
-        monkeypatch.setattr(sys.stderr, "isatty", lambda there=is_terminal: there)
-        for _ in range(2):
-            cache.KernelCache(len, ["here"]).load_overload((), target)
-        error = capsys.readouterr().err
-        assert error.count("river_amf: compiling the kernels of the forest takes") == is_terminal
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_without_a_log_a_terminal_shows_it_once(is_terminal, monkeypatch, capsys):
+    monkeypatch.setattr(cache, "_said", set())
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    for _ in range(2):
+        cache.KernelCache(len, ["here"]).load_overload((), cpu_target.target_context)
+    error = capsys.readouterr().err
+    assert error.count("river_amf: compiling the kernels of the forest takes") == is_terminal
 
 
+# Numba would lose what it was about to take note of
 INTERRUPTED = """
 import itertools
 import signal
 from river_amf import AMFClassifier
 
+signal.signal(signal.SIGALRM, signal.default_int_handler)
 model = AMFClassifier(n_estimators=2, seed=1)
 for n_interrupts in itertools.count():
     signal.setitimer(signal.ITIMER_REAL, 0.3)
@@ -120,21 +124,6 @@ for n_interrupts in itertools.count():
 model.learn_one({"a": 2.0}, False)
 print(n_interrupts > 3, 2 <= model.n_samples <= 2 + n_interrupts)
 """
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="POSIX has timers that send signals")
-def test_interrupts_do_not_keep_anything_from_being_compiled(tmp_path):
-    # Numba would lose what it was about to take note of
-    handler = "import signal\nsignal.signal(signal.SIGALRM, signal.default_int_handler)"
-    run = subprocess.run(
-        [sys.executable, "-c", handler + INTERRUPTED],
-        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert (run.stderr, run.stdout) == ("", "True True\n")
-
-
 FORKED = """
 import os
 import threading
@@ -155,14 +144,11 @@ if child:
 """
 
 
-@pytest.mark.soak
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
-def test_a_process_forked_while_another_thread_compiles_can_compile(tmp_path):
-    run = subprocess.run(
-        [sys.executable, "-c", FORKED],
-        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert (run.stderr, run.stdout) == ("", "0\n")
+@pytest.mark.skipif(os.name != "posix", reason="timers that send signals, and forks")
+@pytest.mark.parametrize(
+    ("code", "output"),
+    [(INTERRUPTED, "True True\n"), pytest.param(FORKED, "0\n", marks=pytest.mark.soak)],
+    ids=["interrupted", "forked"],
+)
+def test_interrupts_and_forks_while_compiling(code, output, tmp_path):
+    assert run("-c", code, NUMBA_CACHE_DIR=str(tmp_path)) == (output, "")
