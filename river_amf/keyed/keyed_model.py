@@ -382,7 +382,10 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         ...         list(model), model.position
         (['ann'], 1)
         """
-        self._do(self._store.flush, position)
+        self._do(self._flush, position)
+
+    def _flush(self, position: Any) -> None:
+        self._store.flush(position)
 
     def close(self) -> None:
         """Release the folder for another object or process; changes since the last flush are lost.
@@ -428,9 +431,12 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters, and without a folder all models."""
-        models = self._do(self._store.packed) if self.folder is None else []
+        models = self._do(self._packed) if self.folder is None else []
         folder = None if self._store.path is None else str(self._store.path.parent)
         return self.__dict__ | {"folder": folder, "_blank": None, "_store": models}
+
+    def _packed(self) -> list[tuple[str, bytes]]:
+        return self._store.packed(self._store.texts())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         models = state.pop("_store")

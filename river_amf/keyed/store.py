@@ -189,10 +189,11 @@ class Store(Guarded):
         self.changed.discard(text)
         return is_known
 
-    def packed(self) -> list[tuple[str, bytes]]:
-        """Return the texts of all keys and the pickles of their models."""
+    def packed(self, texts: Iterable[str]) -> list[tuple[str, bytes]]:
+        """Return the texts of keys that have a model, of those given, and the pickled models."""
         self._write([*self.models])
-        return self._query("SELECT key, model FROM models")
+        query = "SELECT key, model FROM models WHERE key = ?"
+        return [row for text in texts for row in self._query(query, text)]
 
     def n_in_memory(self) -> int:
         """Return the number of models in memory."""
