@@ -80,6 +80,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def _do(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function while no other thread uses the models."""
         self._store.max_in_memory = self.max_in_memory
+        self._store.check()
         return self._store.run(call, *arguments)
 
     @classmethod

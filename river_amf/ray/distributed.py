@@ -177,8 +177,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
     def save(self, path: persistence.PathLike) -> None:
         """Save the forests of all workers to one file.
 
-        An existing file is replaced once the new one is complete. `river_amf.load` reads the forest
-        of the first worker.
+        An existing file is replaced once the new one is complete.
 
         Raises
         ------
@@ -199,10 +198,8 @@ class DistributedForest(CheckedParameters, base.Estimator):
 
         Raises
         ------
-        OSError
-            If the file cannot be read.
-        river_amf.FileError
-            If it is damaged, or was not written by `save`.
+        FileError, OSError
+            If it is damaged, or was not written by `save` (a `ValueError`); if it cannot be read.
         """
         models: list[Any] = []
         with open(path, "rb") as file:
@@ -224,6 +221,8 @@ class DistributedForest(CheckedParameters, base.Estimator):
         Workers also end with the process, and with the last reference to the forest.
         """
         self._workers.close()
+
+    __reduce__: Any = Workers.__reduce__  # an error: there are no copies
 
     def __enter__(self) -> Self:
         return self
