@@ -3,14 +3,12 @@
     python tests/benchmarks/workers.py --streams elec2 --trees 20 --rows 10000
 
 Accuracy and log-loss, or R2 and the coverage of intervals of 90 %, of predictions for the next 20
-rows; and microseconds a row to predict and learn blocks of 1,000, without the first three. The
-speed-up is the median over the runs, which are made in turn.
+rows. Then both learn the stream again in turn, in blocks of 1,000 rows: microseconds a row, and the
+speed-up, medians over the blocks.
 """
 
-import statistics
 import sys
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,25 +21,19 @@ FORESTS = {
     "elec2": (AMFClassifier, AdaptiveAMFClassifier),
     "regression/bike": (AMFRegressor, AdaptiveAMFRegressor),
 }
-BLOCK, UNTIMED = 1_000, 3  # rows, blocks
-
-
-def blocks(X: pd.DataFrame, y: pd.Series, size: int) -> Iterator[tuple[pd.DataFrame, pd.Series]]:
-    """Yield the blocks of a stream."""
-    for start in range(0, len(X), size):
-        yield X[start : start + size], y[start : start + size]
 
 
 def scores(model: Any, X: pd.DataFrame, y: pd.Series) -> str:
     """Return the two scores of a model along a stream."""
-    is_regressor = hasattr(model, "predict_interval_many")
     found: list[Any] = []
-    for rows, target in blocks(X, y, 20):
-        if is_regressor:
+    for start in range(0, len(X), 20):
+        rows, target = X[start : start + 20], y[start : start + 20]
+        if hasattr(model, "predict_interval_many"):
             ends, errors = model.predict_interval_many(rows), model.predict_many(rows) - target
             inside = (ends["lower"] <= target) & (target <= ends["upper"])
             found += zip(1 - errors**2 / y.var(), inside, strict=True)
-        elif not (proba := model.predict_proba_many(rows)).empty:
+        elif start:
+            proba = model.predict_proba_many(rows).reindex(columns=y.unique(), fill_value=0.0)
             own = proba.to_numpy()[range(len(rows)), proba.columns.get_indexer(target)]
             hits = proba.idxmax(axis=1) == target
             found += zip(hits, -np.log(np.maximum(own, 1e-7)), strict=True)
@@ -49,15 +41,17 @@ def scores(model: Any, X: pd.DataFrame, y: pd.Series) -> str:
     return ", ".join(f"{mean:.4f}" for mean in np.mean(found, axis=0))
 
 
-def us_per_row(model: Any, X: pd.DataFrame, y: pd.Series) -> float:
-    """Return the time that predicting and learning a row takes, in microseconds."""
-    name = "predict_then_learn_many" if hasattr(model, "predict_interval_many") else ""
-    method, times = getattr(model, name or "predict_proba_then_learn_many"), []
-    for rows, target in blocks(X, y, BLOCK):
-        before = time.perf_counter()
-        method(rows, target)
-        times.append(time.perf_counter() - before)
-    return 1e6 * sum(times[UNTIMED:]) / (len(X) - UNTIMED * BLOCK)
+def seconds(models: list[Any], X: pd.DataFrame, y: pd.Series) -> np.ndarray[Any, Any]:
+    """Return the time to predict and learn each block, of shape (n_blocks, n_models)."""
+    is_regressor = hasattr(models[0], "predict_interval_many")
+    name = "predict_then_learn_many" if is_regressor else "predict_proba_then_learn_many"
+    times = []
+    for start in range(0, len(X), 1_000):
+        for model in models:
+            before = time.perf_counter()
+            getattr(model, name)(X[start : start + 1_000], y[start : start + 1_000])
+            times.append(time.perf_counter() - before)
+    return np.reshape(times, (-1, len(models)))
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -65,7 +59,6 @@ def main(argv: list[str] | None = None) -> int:
     parser = make_parser(__doc__, [*FORESTS])
     parser.add_argument("--rows", type=int, help="of each stream (default: all)")
     parser.add_argument("--trees", type=int, nargs="+", default=[20, 100], help="default: 20 100")
-    parser.add_argument("--repeats", type=int, default=3, help="default: 3")
     arguments = parser.parse_args(argv)
     from river_amf.ray import DistributedForest  # which the help does not need
 
@@ -74,16 +67,12 @@ def main(argv: list[str] | None = None) -> int:
     for name in there:
         stream = frame_of(name, arguments.data, arguments.rows)
         for model in (kind(n, seed=1) for kind in FORESTS[name] for n in arguments.trees):
-            with DistributedForest(model, 2) as forest:
-                figures = scores(model.clone(), *stream), scores(forest, *stream)
-            pairs = []
-            for _ in range(arguments.repeats):
-                with DistributedForest(model, 2) as forest:
-                    pairs.append([us_per_row(each, *stream) for each in (model.clone(), forest)])
-            one, two = (f"{statistics.median(side):.0f}" for side in zip(*pairs, strict=True))
-            speed_up = f"{statistics.median(a / b for a, b in pairs):.2f}"
-            cells = (type(model).__name__, model.n_estimators, *figures)
-            print_row((name, *cells, f"{one}, {two}", speed_up))
+            with DistributedForest(model, 2) as one, DistributedForest(model, 2) as two:
+                cells = [scores(each, *stream) for each in (model.clone(), one)]
+                times = seconds([model.clone(), two], *stream)
+            us = ", ".join(f"{1e3 * median:.0f}" for median in np.median(times, axis=0))
+            speed_up = f"{np.median(times[:, 0] / times[:, 1]):.2f}"
+            print_row((name, type(model).__name__, model.n_estimators, *cells, us, speed_up))
     return 0 if there else 1
 
 
