@@ -190,7 +190,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
             for model in models:
                 model.save(file)
 
-        places.replace(os.fspath(path), write)
+        places.replace(os.fsdecode(path), write)
 
     @classmethod
     def load(cls, path: persistence.PathLike, *, checkpoint_every: int = 100_000) -> Self:

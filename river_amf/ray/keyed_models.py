@@ -82,8 +82,7 @@ class DistributedKeyed(KeyedModel):
             models = self._local(self.factory, self.key, max_in_memory=limit)
             models._store.put(each for each in stored if share_of(each[0], n) == i)
             shares.append(_Share(models, i, n))
-        # A block may be learned up to a bad row.
-        self._workers = Workers(shares, self.checkpoint_every, undoes_errors=True)
+        self._workers = Workers(shares, self.checkpoint_every)
 
     def _at(self, text: str, method: str, *arguments: Any) -> Any:
         call = methodcaller("at", text, method, *arguments)
@@ -100,7 +99,8 @@ class DistributedKeyed(KeyedModel):
         sent.frame = None
         call = methodcaller("answer", sent, predict, learns)
         by_row: dict[int, Any] = {}
-        for answers in self._workers.call(call, len(block)):
+        is_atomic = False  # a bad row of one key may follow those of others
+        for answers in self._workers.call(call, len(block), None, is_atomic):
             by_row |= answers
         return [by_row[row] for row in range(len(block))]
 
@@ -126,8 +126,8 @@ class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
     single sample takes one or two milliseconds.
 
     As in `DistributedForest`, a worker that dies is replaced by one in the same state, and a call
-    that raises an error changes no model. For the latter, workers are replaced too, which takes
-    some seconds. For the death of this process there is `folder`, with `flush`.
+    that raises an error changes no model. After a block with a bad row workers are replaced, too,
+    which takes some seconds. For the death of this process there is `folder`, with `flush`.
 
     Parameters
     ----------

@@ -79,40 +79,48 @@ class Workers(Guarded):
         The models, which can be pickled. Their results depend on nothing but the calls.
     checkpoint_every
         Number of rows between two checkpoints.
-    undoes_errors
-        Whether a TypeError or ValueError may leave a model changed, so that actors have to be
-        replaced.
     """
 
-    def __init__(
-        self, models: Iterable[Any], checkpoint_every: int, *, undoes_errors: bool = False
-    ) -> None:
+    def __init__(self, models: Iterable[Any], checkpoint_every: int) -> None:
         super().__init__()
         self._past = _Past([dumps(model) for model in models], [])
         self._everyone = range(len(self._past.checkpoints))
         self._actors: list[Any] = [None for _ in self._everyone]
-        self._checkpoint_every, self._undoes_errors = checkpoint_every, undoes_errors
+        self._checkpoint_every = checkpoint_every
         self._n_rows = 0  # since the last attempt to make a checkpoint
         self._is_closed = False
 
     @exclusive
     def call(
-        self, function: Callable[[Any], Any], n_rows: int = 1, only: int | None = None
+        self,
+        function: Callable[[Any], Any],
+        n_rows: int = 1,
+        only: int | None = None,
+        is_atomic: bool = True,
     ) -> list[Any]:
         """Return the results of a function of each model, or of that of one worker.
 
         Errors of the function are raised, and warnings given, as if it had been called here.
-        RuntimeError is raised after `close`, or if an actor dies three times in the call.
+        RuntimeError is raised after `close`, or if an actor dies three times in the call. If the
+        function is atomic, a model is as it was after a TypeError or ValueError; otherwise, and
+        after all other errors, actors are replaced.
         """
         call, to = dumps(function), self._everyone if only is None else [only]
-        results = self._results(call, to)
-        errors = [result.error for result in results if isinstance(result, _Raised)]
+        try:
+            results, messages = self._results(call, to)
+            errors = [result.error for result in results if isinstance(result, _Raised)]
+            is_refused = is_atomic and len(errors) == len(to)
+            if errors and not (is_refused and isinstance(errors[0], TypeError | ValueError)):
+                raise errors[0]
+            for message in messages:
+                warnings.warn(message, stacklevel=4)
+            if not errors:
+                self._past.calls.append((call, to))
+        except BaseException:
+            self._end(to)
+            raise
         if errors:
-            are_refusals = all(isinstance(error, TypeError | ValueError) for error in errors)
-            if self._undoes_errors or not are_refusals or len(errors) < len(to):
-                self._end(to)
             raise errors[0]
-        self._past.calls.append((call, to))
         self._n_rows += n_rows
         if self._n_rows >= self._checkpoint_every:
             self._n_rows = 0
@@ -144,25 +152,20 @@ class Workers(Guarded):
         raise TypeError("a model over workers cannot be copied or pickled")
 
     def _make_checkpoints(self) -> None:
-        packed = self._results(dumps(dumps), self._everyone)
+        packed, _ = self._results(dumps(dumps), self._everyone)
         for result in packed:
             if isinstance(result, _Raised):
                 raise result.error
         self._past = _Past(packed, [])
 
-    def _results(self, call: bytes, to: Sequence[int]) -> list[Any]:
-        """Let workers make a call; after an error of Ray or an interrupt none has made it."""
+    def _results(self, call: bytes, to: Sequence[int]) -> tuple[list[Any], list[Warning]]:
+        """Let workers make a call; return the results, and the warnings without repetition."""
         if self._is_closed:
             raise RuntimeError("the workers have been ended by close()")
-        try:
-            refs = [self._sent(call, i) for i in to]
-            results = [self._result(ref, call, i) for ref, i in zip(refs, to, strict=True)]
-            for message in {str(each): each for _, given in results for each in given}.values():
-                warnings.warn(message, stacklevel=6)
-        except BaseException:
-            self._end(to)
-            raise
-        return [pickle.loads(packed) for packed, _ in results]
+        refs = [self._sent(call, i) for i in to]
+        answers = [self._result(ref, call, i) for ref, i in zip(refs, to, strict=True)]
+        messages = {str(message): message for _, given in answers for message in given}
+        return [pickle.loads(packed) for packed, _ in answers], [*messages.values()]
 
     def _sent(self, call: bytes, i: int) -> Any:
         """Send a call to a worker, whose actor may have to be started; return Ray's reference."""
