@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import Any
 
 import pandas as pd
 
@@ -53,26 +53,11 @@ class Block:
         samples = frames.as_samples(frames.read_frame(self.features))
         return [*samples] or [{}] * len(self)
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the rows of each key."""
-        return (Part(self, text, rows) for text, rows in self.rows.items())
-
-
-class Part(NamedTuple):
-    """The rows of one key, in their order."""
-
-    block: Block
-    text: str
-    rows: list[int]
-
-    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+    def arguments(self, rows: list[int]) -> tuple[list[Any], dict[str, Any]]:
         """Return the positional arguments and keywords of a method for blocks."""
-        X = self.block.features.iloc[self.rows]
-        y, w = self.block.y, self.block.w
-        targets = [] if y is None else [pd.Series([y[i] for i in self.rows], X.index, name="y")]
-        return [X, *targets], {} if w is None else {
-            "w": pd.Series([w[i] for i in self.rows], X.index)
-        }
+        X, y, w = self.features.iloc[rows], self.y, self.w
+        targets = [] if y is None else [pd.Series([y[i] for i in rows], X.index, name="y")]
+        return [X, *targets], {} if w is None else {"w": pd.Series([w[i] for i in rows], X.index)}
 
 
 def _as_list(values: Any) -> list[Any]:
