@@ -171,7 +171,7 @@ class Workers(Guarded):
         """Send a call to a worker, whose actor may have to be started; return Ray's reference."""
         if self._actors[i] is None:
             connect()
-            calls = [call for call, to in self._past.calls if i in to]
+            calls = [past for past, to in self._past.calls if i in to]
             self._actors[i] = _Actor.remote(self._past.checkpoints[i], calls)
         return self._actors[i].call.remote(call)
 
