@@ -75,16 +75,15 @@ def run(recipe, folder, deadly):
     sys.addaudithook(count)
     model = names[recipe](read, publish, folder / "state", every=EVERY)
     n_operations = next(counter) - 1
-    (folder / "model.pickle").write_bytes(pickle.dumps(plain(model)))
+    (folder / "model.pickle").write_bytes(pickle.dumps(plain(model, folder)))
     print(n_operations, flush=True)
 
 
-def plain(model):
+def plain(model, folder):
     """Return what equal models have in common, once pickled."""
-    if hasattr(model, "gather"):
-        gathered = model.gather()
-        model.close()
-        return gathered
+    if hasattr(model, "n_workers"):
+        model.save(folder / "workers.amf")
+        return (folder / "workers.amf").read_bytes()
     if hasattr(model, "flush"):
         return [(key, pickle.dumps(model[key])) for key in sorted(model)]  # they share no strings
     return model

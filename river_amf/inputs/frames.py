@@ -70,6 +70,20 @@ def read_frame(X: Any) -> nw.DataFrame[Any]:
         ) from None
 
 
+def as_pandas(frame: nw.DataFrame[Any]) -> pd.DataFrame:
+    """Return a frame as one of pandas; missing values stay None where they are not NaN."""
+    import pandas as pd
+
+    native = frame.to_native()
+    if isinstance(native, pd.DataFrame):
+        return native
+    columns = {
+        s.name: s.to_numpy() if s.dtype.is_numeric() else pd.Series(s.to_list(), dtype=object)
+        for s in frame.iter_columns()
+    }
+    return pd.DataFrame(columns, index=pd.RangeIndex(len(frame)))
+
+
 def read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
     """Return the columns of a dataframe."""
     dtypes: list[Any] = [*frame.to_native().dtypes] if _is_pandas(frame) else [None]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Hashable
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,35 +13,36 @@ from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import shown
 from river_amf.inputs.row_problems import renumbered
 from river_amf.keyed.keys import key_of
-from river_amf.keyed.routing import Part
+from river_amf.keyed.routing import Block
 
 SMALLEST_BLOCK = 200  # rows; fewer are faster one by one
 
 
-def use(part: Part, model: Any, *, predict: str, learns: bool) -> list[Any]:
-    """Predict the rows, if `predict` is a method, learn them, or both in turn.
+def use(block: Block, text: str, model: Any, *, predict: str, learns: bool) -> list[Any]:
+    """Predict the rows of a key, if `predict` is a method, learn them, or both in turn.
 
     `predict` is "predict", "predict_proba" or "". An error has the number of its row and the key.
     """
+    rows = block.rows[text]
     method = "_then_".join(filter(None, [predict, "learn" * learns])) + "_many"
-    is_block = len(part.rows) >= SMALLEST_BLOCK and takes_frames(model) and hasattr(model, method)
-    if part.block.w is not None:
-        require_weights(model, method if is_block else "learn_one")
-    if not is_block:
-        return _row_by_row(part, model, predict, learns)
-    arguments, keywords = part.arguments()
+    if len(rows) < SMALLEST_BLOCK or not takes_frames(model) or not hasattr(model, method):
+        return _row_by_row(block, text, model, predict, learns)
+    arguments, keywords = block.arguments(rows)
     try:
         result = getattr(model, method)(*arguments, **keywords)
     except Exception as error:
-        raise _located(error, part) from error.__cause__
+        if isinstance(error, INVALID):
+            raise renumbered(error, rows, f"{_name(text)}: ") from error.__cause__
+        error.add_note(f"in the rows of {_name(text)}")
+        raise
     if not predict:
         return []
-    return _labeled(result) if predict == "predict_proba" else _listed(result, len(part.rows))
+    return _labeled(result) if predict == "predict_proba" else _listed(result, len(rows))
 
 
-def _row_by_row(part: Part, model: Any, predict: str, learns: bool) -> list[Any]:
-    answers, block = [], part.block
-    for row in part.rows:
+def _row_by_row(block: Block, text: str, model: Any, predict: str, learns: bool) -> list[Any]:
+    answers = []
+    for row in block.rows[text]:
         x = block.samples[row]
         try:
             if predict:
@@ -52,20 +50,16 @@ def _row_by_row(part: Part, model: Any, predict: str, learns: bool) -> list[Any]
             if learns:
                 keywords = {} if block.w is None else {"w": block.w[row]}
                 model.learn_one(x, block.y[row], **keywords)  # type: ignore[index]
+        except INVALID as error:
+            raise type(error)(f"row {row}: {_name(text)}: {error}") from error.__cause__
         except Exception as error:
-            raise _located(error, part, row) from error.__cause__
+            error.add_note(f"in row {row}, of {_name(text)}")
+            raise
     return answers
 
 
-def _located(error: Exception, part: Part, row: int | None = None) -> Exception:
-    """Return an error with the row of the block and the key in its message, or in a note."""
-    key = f"the key {shown(key_of(part.text))}"
-    if not isinstance(error, INVALID):
-        error.add_note(f"in the rows of {key}" if row is None else f"in row {row}, of {key}")
-        return error
-    if row is None:
-        return renumbered(error, part.rows, f"{key}: ")
-    return type(error)(f"row {row}: {key}: {error}")
+def _name(text: str) -> str:
+    return f"the key {shown(key_of(text))}"
 
 
 def _labeled(probabilities: Any) -> list[dict[Any, float]]:
@@ -109,15 +103,3 @@ def predicting_changes(model: Any) -> bool:
         model = next(reversed(model.steps.values()))
     arena = model._arena if isinstance(model, Forest) else None
     return arena is not None and arena.most_pending > 0
-
-
-def require_weights(model: Any, method: str) -> None:
-    """Raise TypeError unless a method of a model takes sample weights."""
-    if not _takes(getattr(type(model), method), "w"):
-        raise TypeError(f"a {type(model).__name__} takes no sample weights; leave out w")
-
-
-@cache
-def _takes(method: Hashable, name: str) -> bool:
-    parameters = inspect.signature(method).parameters  # type: ignore[arg-type]
-    return name in parameters or any(p.kind == p.VAR_KEYWORD for p in parameters.values())

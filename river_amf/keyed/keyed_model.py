@@ -7,13 +7,13 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Any, ClassVar, NoReturn, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from river import base
 
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import check_sample, is_hashable, is_missing, shown
-from river_amf.keyed.adapters import pipelines_learn, predicting_changes, require_weights, use
+from river_amf.keyed.adapters import pipelines_learn, predicting_changes, use
 from river_amf.keyed.keys import key_of, key_text
 from river_amf.keyed.routing import Block, key_names
 from river_amf.keyed.store import Store
@@ -80,6 +80,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def _do(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function while no other thread uses the models."""
         self._store.max_in_memory = self.max_in_memory
+        self._store.check()
         return self._store.run(call, *arguments)
 
     @classmethod
@@ -103,27 +104,21 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     @classmethod
     def _check_factory(cls, name: str, value: Any) -> None:
         """Check for a river model of the right kind, or a function that makes one."""
-        if not isinstance(value, base.Estimator) and callable(value):
-            cls._made_by(value)
-        elif not isinstance(value, cls._kind):
-            cls._refuse_factory("got", value)
+        cls._made_by(value)
 
     @classmethod
     def _made_by(cls, factory: Any) -> Any:
         """Return a new model, or raise ValueError if the factory makes something else."""
-        model = factory.clone() if isinstance(factory, base.Estimator) else factory()
+        if isinstance(factory, base.Estimator):
+            model = factory.clone()
+        else:
+            model = factory() if callable(factory) else factory
         if not isinstance(model, cls._kind):
-            cls._refuse_factory("but it made", model)
+            raise ValueError(
+                f"factory of a {cls.__name__} must be a river {cls._kind.__name__.lower()}, or a "
+                f"function that returns one, got a value of type {type(model).__name__}"
+            )
         return model
-
-    @classmethod
-    def _refuse_factory(cls, verb: str, value: Any) -> NoReturn:
-        kind = type(value).__name__
-        got = f"a {kind}" if isinstance(value, base.Estimator) else f"{shown(value)} of type {kind}"
-        raise ValueError(
-            f"factory of a {cls.__name__} must be a river {cls._kind.__name__.lower()}, or a "
-            f"function that returns one, {verb} {got}"
-        )
 
     def _new(self) -> Any:
         """Return the model that predicts for new keys."""
@@ -198,12 +193,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         return self._do(self._at, text, "_answer_one", features, method, options)
 
     def _learn_one(self, text: str, x: dict[Any, Any], y: Any, options: dict[str, Any]) -> None:
-        def learn(model: Any) -> None:
-            if "w" in options:
-                require_weights(model, "learn_one")
-            model.learn_one(x, y, **options)
-
-        self._use(text, learn, learns=True)
+        self._use(text, lambda model: model.learn_one(x, y, **options), learns=True)
 
     def _answer_one(self, text: str, x: dict[Any, Any], method: str, options: Any) -> Any:
         return self._use(text, lambda model: getattr(model, method)(x, **options))
@@ -282,10 +272,10 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def _answer(self, block: Block, predict: str, learns: bool) -> list[Any]:
         """Return the predictions for the rows, if `predict` is a method, and learn the rows."""
         answers: list[Any] = [None] * len(block)
-        for part in block.parts():
-            call = partial(use, part, predict=predict, learns=learns)
-            results = self._use(part.text, call, learns)
-            for row, result in zip(part.rows, results, strict=predict != ""):
+        for text, rows in block.rows.items():
+            call = partial(use, block, text, predict=predict, learns=learns)
+            results = self._use(text, call, learns)
+            for row, result in zip(rows, results, strict=predict != ""):
                 answers[row] = result
         return answers
 
@@ -382,7 +372,10 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         ...         list(model), model.position
         (['ann'], 1)
         """
-        self._do(self._store.flush, position)
+        self._do(self._flush, position)
+
+    def _flush(self, position: Any) -> None:
+        self._store.flush(position)
 
     def close(self) -> None:
         """Release the folder for another object or process; changes since the last flush are lost.
@@ -428,9 +421,12 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters, and without a folder all models."""
-        models = self._do(self._store.packed) if self.folder is None else []
+        models = self._do(self._packed) if self.folder is None else []
         folder = None if self._store.path is None else str(self._store.path.parent)
         return self.__dict__ | {"folder": folder, "_blank": None, "_store": models}
+
+    def _packed(self) -> list[tuple[str, bytes]]:
+        return self._store.packed(self._store.texts())
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         models = state.pop("_store")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Hashable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import Any
 
 import pandas as pd
 
@@ -23,7 +23,7 @@ class Block:
     """Rows of samples and, if they are to be learned, their targets and weights."""
 
     def __init__(self, X: Any, key: Any, y: Any = None, w: Any = None) -> None:
-        self.frame = frames.read_frame(X)
+        self.frame: Any = frames.read_frame(X)  # for the library of the answers
         n_rows = len(self.frame)
         self.y = None if y is None else _as_list(frames.read_vector("y", y, n_rows))
         self.w = None if w is None else frames.read_weights(w, n_rows).tolist()
@@ -33,7 +33,7 @@ class Block:
             if name not in names:
                 raise ValueError(f"X lacks the column {shown(name)} of keys; it has {shown(names)}")
         places = [names.index(name) for name in key_names(key)]
-        table = self._as_pandas()
+        table = frames.as_pandas(self.frame)
         self.features = table.iloc[:, [j for j in range(len(names)) if j not in places]]
         columns = [table.iloc[:, j].tolist() for j in places]
         keys = zip(*columns, strict=True) if isinstance(key, list) else columns[0]
@@ -45,18 +45,7 @@ class Block:
                 raise type(error)(f"row {row}: column {shown(key)}: {error}") from None
 
     def __len__(self) -> int:
-        return len(self.frame)
-
-    def _as_pandas(self) -> pd.DataFrame:
-        """Return the rows as a frame of pandas; missing values stay None where they are not NaN."""
-        native = self.frame.to_native()
-        if isinstance(native, pd.DataFrame):
-            return native
-        columns = {
-            s.name: s.to_numpy() if s.dtype.is_numeric() else pd.Series(s.to_list(), dtype=object)
-            for s in self.frame.iter_columns()
-        }
-        return pd.DataFrame(columns, index=pd.RangeIndex(len(self)))
+        return len(self.features)
 
     @functools.cached_property
     def samples(self) -> list[dict[Any, Any]]:
@@ -64,26 +53,11 @@ class Block:
         samples = frames.as_samples(frames.read_frame(self.features))
         return [*samples] or [{}] * len(self)
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the rows of each key."""
-        return (Part(self, text, rows) for text, rows in self.rows.items())
-
-
-class Part(NamedTuple):
-    """The rows of one key, in their order."""
-
-    block: Block
-    text: str
-    rows: list[int]
-
-    def arguments(self) -> tuple[list[Any], dict[str, Any]]:
+    def arguments(self, rows: list[int]) -> tuple[list[Any], dict[str, Any]]:
         """Return the positional arguments and keywords of a method for blocks."""
-        X = self.block.features.iloc[self.rows]
-        y, w = self.block.y, self.block.w
-        targets = [] if y is None else [pd.Series([y[i] for i in self.rows], X.index, name="y")]
-        return [X, *targets], {} if w is None else {
-            "w": pd.Series([w[i] for i in self.rows], X.index)
-        }
+        X, y, w = self.features.iloc[rows], self.y, self.w
+        targets = [] if y is None else [pd.Series([y[i] for i in rows], X.index, name="y")]
+        return [X, *targets], {} if w is None else {"w": pd.Series([w[i] for i in rows], X.index)}
 
 
 def _as_list(values: Any) -> list[Any]:

@@ -93,13 +93,13 @@ class Store(Guarded):
 
     def _try(self, call: Callable[[], Any]) -> Any:
         """Call a function that uses the database, or raise OSError, FileError or RuntimeError."""
-        self._check()
+        self.check()
         try:
             return call()
         except sqlite3.Error as error:
             self._fail(error)
 
-    def _check(self) -> None:
+    def check(self) -> None:
         """Raise OSError after an error or `close`, and RuntimeError in a forked process."""
         if self._process != os.getpid():
             raise RuntimeError(
@@ -131,7 +131,7 @@ class Store(Guarded):
 
     def find(self, text: str) -> Any:
         """Return the model of a key, which may have to be read from the file, or None."""
-        self._check()
+        self.check()
         if text in self.models:
             self.models.move_to_end(text)
             if self.max_in_memory is not None:  # which may be lower than before
@@ -173,7 +173,7 @@ class Store(Guarded):
 
     def has(self, text: str) -> bool:
         """Return whether a key has a model."""
-        self._check()
+        self.check()
         return text in self.models or bool(self._query("SELECT 1 FROM models WHERE key = ?", text))
 
     def texts(self) -> list[str]:
@@ -189,10 +189,11 @@ class Store(Guarded):
         self.changed.discard(text)
         return is_known
 
-    def packed(self) -> list[tuple[str, bytes]]:
-        """Return the texts of all keys and the pickles of their models."""
+    def packed(self, texts: Iterable[str]) -> list[tuple[str, bytes]]:
+        """Return the texts of keys that have a model, of those given, and the pickled models."""
         self._write([*self.models])
-        return self._query("SELECT key, model FROM models")
+        query = "SELECT key, model FROM models WHERE key = ?"
+        return [row for text in texts for row in self._query(query, text)]
 
     def n_in_memory(self) -> int:
         """Return the number of models in memory."""

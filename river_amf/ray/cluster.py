@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 import ray
 from ray._private import ray_constants
@@ -14,7 +13,6 @@ from ray._private import ray_constants
 # Ray asks for both when it starts. The second makes it listen on the loopback interface alone; it
 # was made for macOS and Windows, where that is the default, and works on Linux too.
 _ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-_LOOPBACK = ("127.0.0.1", "::1")
 _LOCK = threading.Lock()  # Ray may be started but once
 
 
@@ -48,14 +46,12 @@ def connect() -> None:
             ray.init(logging_level="WARNING")
 
 
-def n_cpus() -> int:
-    """Return how many CPUs Ray has, and 1 if it has none."""
-    return max(int(ray.cluster_resources().get("CPU", 1)), 1)
-
-
 def start_here(**options: Any) -> None:
     """Start Ray on this machine, out of reach for others; options are those of ray.init."""
-    with _on_loopback():
+    with (  # what Ray reads when it starts, even if it was imported before
+        mock.patch.dict(os.environ, _ENVIRONMENT),
+        mock.patch.object(ray_constants, "ENABLE_RAY_CLUSTER", False),
+    ):
         ray.init(
             address="local",
             include_dashboard=False,
@@ -63,26 +59,3 @@ def start_here(**options: Any) -> None:
             _node_ip_address="127.0.0.1",
             **options,
         )
-    address = ray.util.get_node_ip_address()
-    if address not in _LOOPBACK:
-        ray.shutdown()
-        raise RuntimeError(
-            f"Ray {ray.__version__} would listen on {address}, where others can reach it; "
-            "call ray.init yourself if that is right"
-        )
-
-
-@contextmanager
-def _on_loopback() -> Iterator[None]:
-    """Set what Ray reads when it starts, also if it was imported before."""
-    before = {name: os.environ.get(name) for name in _ENVIRONMENT}
-    for_clusters = ray_constants.ENABLE_RAY_CLUSTER
-    os.environ.update(_ENVIRONMENT)
-    ray_constants.ENABLE_RAY_CLUSTER = False
-    try:
-        yield
-    finally:
-        ray_constants.ENABLE_RAY_CLUSTER = for_clusters
-        for name in _ENVIRONMENT:
-            del os.environ[name]
-        os.environ.update({name: value for name, value in before.items() if value is not None})

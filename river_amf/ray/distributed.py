@@ -1,74 +1,108 @@
-"""A forest whose trees are cut over workers, and which is the same as in one process."""
+"""A forest over workers: each holds a forest with some of the trees; predictions are averaged."""
 
 from __future__ import annotations
 
-import copy
+import functools
 import os
-from pathlib import Path
-from typing import Any, ClassVar, Self
+import pickle
+from collections.abc import Callable
+from operator import attrgetter, methodcaller
+from typing import IO, Any, ClassVar, Self
 
+import narwhals.stable.v2 as nw
 import numpy as np
+from river import base
+from river.conf import Interval
 
 from river_amf import persistence
 from river_amf.classifier import AMFClassifier
-from river_amf.engine.forest_engine import Engine
-from river_amf.explain.trees import forest_of
 from river_amf.forest import Forest
-from river_amf.parameters import Check, integer
-from river_amf.ray.remote_engine import DistributedEngine, Options
-from river_amf.ray.team import CHECKS
+from river_amf.inputs import frames, sparse_rows
+from river_amf.inputs.kinds import shown
+from river_amf.parameters import Check, CheckedParameters
+from river_amf.persistence import FileError, places
+from river_amf.ray.workers import CHECKS, Workers
 from river_amf.regressor import AMFRegressor
 from river_amf.state.layout import CLASSIFICATION
 
-_FILE = "forest.amf"
+
+def _weighted(answers: list[Any], shares: list[float]) -> Any:
+    """Return the weighted mean of answers: numbers, lists, dicts, intervals, series or frames."""
+    first = answers[0]
+    if first is None:  # of learning
+        return None
+    if isinstance(first, Interval):
+        ends = [[interval.lower, interval.upper] for interval in answers]
+        return Interval(*_weighted(ends, shares))
+    if isinstance(first, dict):
+        return dict(
+            zip(first, _weighted([[*each.values()] for each in answers], shares), strict=True)
+        )
+    native: Any = functools.partial(
+        nw.from_native, eager_only=True, allow_series=True, pass_through=True
+    )
+    arrays = [np.asarray(native(answer), np.float64) for answer in answers]
+    mean: Any = sum(share * array for share, array in zip(shares, arrays, strict=True))
+    like = native(first)
+    if isinstance(like, nw.DataFrame):
+        return frames.proba_frame(like, [*like.columns], mean)
+    if isinstance(like, nw.Series):
+        return frames.number_series(like.to_frame(), mean)
+    return mean.tolist()
 
 
-class DistributedForest(Forest):
+def _averaged(method: Callable[..., Any]) -> Any:
+    """Return a method that calls that of each worker, and averages the answers."""
+
+    @functools.wraps(method)
+    def call(self: DistributedForest, *arguments: Any, **keywords: Any) -> Any:
+        X = next(iter([*arguments, *keywords.values()]), None)
+        n_rows = getattr(X, "shape", (1,))[0]
+        function = methodcaller(method.__name__, *arguments, **keywords)
+        return _weighted(self._workers.call(function, n_rows), self._shares)
+
+    return call
+
+
+class DistributedForest(CheckedParameters, base.Estimator):
     """A forest whose trees learn and predict in several processes, on one machine or many.
 
-    Each worker, a Ray actor, has some of the trees. It gets every block of rows, and its trees
-    learn all of it; then the votes of all trees meet here. The result is that of one process to the
-    last bit, whatever the number of workers: the same predictions, and after `gather` the same
-    model. So it pays where there are many trees, and blocks of some hundred rows or more.
+    Each worker, a Ray actor, holds an ordinary forest with some of the trees. It gets all rows, and
+    the predictions of the workers are averaged, weighted by their numbers of trees: probabilities,
+    targets, both ends of intervals, quantiles. All parameters work as in one process. A learned
+    vote and linear models are those of each worker, so predictions differ a little from those of
+    one process, and are as good; with one worker they are the same.
 
-    It is a river classifier or regressor, as `model` is, and has its methods. `learn_many` returns
-    when a block has been checked and sent, and the workers learn it while the next one is prepared;
-    all other methods wait. Single samples work, but each takes about as long as a small block:
-    one or two milliseconds.
+    It is a river classifier or regressor, as `model` is, and has its methods to learn and predict.
+    It pays for many trees and for blocks of some hundred rows or more. All workers learn a block at
+    the same time, and a call returns when all have finished, so errors are raised by the call that
+    causes them. They leave all workers as they were. A single sample takes one or two milliseconds.
 
-    A worker that dies is started anew as it was, from its last checkpoint and the blocks since, and
-    nothing else changes. For the death of this process there are `save` and `load`.
+    A worker that dies, even in the middle of a call, is replaced by one in the same state. This
+    process keeps a copy of its forest and all calls since for that. For the death of this process
+    there are `save` and `load`.
 
     Parameters
     ----------
     model
-        A forest of this package, new or learnt, which is not changed. Each worker uses as many
-        threads as its `n_jobs` says.
+        A forest of this package that has learned nothing. Worker i has the seed `seed + i`; a seed
+        of `None` is drawn once.
     n_workers
-        Number of workers, at most one for each tree. With `None`, as many as Ray has CPUs.
-    block_size
-        Number of rows that are sent at once; a longer block is cut.
-    max_waiting
-        Number of blocks that may be on their way to the workers when the next one is accepted.
+        Number of workers, at most one for each tree. The trees are dealt as evenly as possible.
     checkpoint_every
-        Number of rows between two checkpoints of a worker. The rows since the last one are kept in
-        Ray's object store. A checkpoint that cannot be made is warned of (RuntimeWarning).
-    checkpoint_folder
-        Where checkpoints of workers are written, a folder that all machines share. With `None`,
-        they are kept in the object store of this machine. They serve this object only, and `close`
-        removes them; other forests may use the same folder. They are pickles, so whoever can write
-        to the folder can run code.
+        Number of rows between two copies of the workers' forests. If one cannot be made, there is a
+        RuntimeWarning.
 
     Raises
     ------
     TypeError
         If `model` is no forest of this package.
     ValueError
-        If a parameter is not valid.
+        If it has learned, there are more workers than trees, or a parameter is not valid.
 
     Examples
     --------
-    >>> import pickle
+    >>> import os
     >>> import tempfile
     >>> import pandas as pd
     >>> from river import datasets
@@ -77,158 +111,118 @@ class DistributedForest(Forest):
 
     >>> X, y = zip(*datasets.Bananas())
     >>> X, y = pd.DataFrame(X), pd.Series(y)
-    >>> model = AMFClassifier(n_estimators=20, seed=1)
-    >>> forest = DistributedForest(model, n_workers=2)
+    >>> forest = DistributedForest(AMFClassifier(n_estimators=20, seed=1), n_workers=2)
     >>> forest.learn_many(X[:4000], y[:4000])
     >>> bool((forest.predict_many(X[4000:]) == y[4000:]).mean() > 0.88)
     True
 
-    It is the forest of one process:
+    A file has the forests of all workers. A `with` statement ends the workers.
 
-    >>> model.learn_many(X[:4000], y[:4000])
-    >>> pickle.dumps(forest.gather()) == pickle.dumps(model)
-    True
-
-    It goes on from a folder, with any number of workers. A `with` statement closes it at the end.
-
-    >>> folder = tempfile.mkdtemp()
-    >>> forest.save(folder)
+    >>> path = os.path.join(tempfile.mkdtemp(), "forest.amf")
+    >>> forest.save(path)
     >>> forest.close()
-    >>> with DistributedForest.load(folder, n_workers=3) as forest:
-    ...     forest.n_workers, forest.n_estimators
-    (3, 20)
+    >>> with DistributedForest.load(path) as forest:
+    ...     forest.n_workers
+    2
     """
 
-    model: Any
-    n_workers: int | None
-    block_size: int
-    max_waiting: int
-    checkpoint_every: int
-    checkpoint_folder: str | os.PathLike[str] | None
-    _engine: Any  # a DistributedEngine, in the place of an Engine
-
-    _own_checks: ClassVar[dict[str, Check]] = {**CHECKS, "block_size": integer(1)}
-    _always_writable: ClassVar[frozenset[str]] = frozenset()
+    _checks: ClassVar[dict[str, Check]] = CHECKS
 
     def __new__(cls, model: Any, *arguments: Any, **options: Any) -> Self:
         """Return an object that is a classifier or a regressor."""
-        if cls is not DistributedForest:
-            return super().__new__(cls)
-        forest = forest_of(model)
-        kind = _Classifier if forest.task == CLASSIFICATION else _Regressor
+        if not isinstance(model, Forest):
+            raise TypeError(f"model must be a forest of river_amf, got {shown(model)}")
+        kind = _Classifier if model.task == CLASSIFICATION else _Regressor
         return object.__new__(kind)  # type: ignore[return-value]
 
-    def __init__(
-        self,
-        model: Any,
-        n_workers: int | None = None,
-        *,
-        block_size: int = 1000,
-        max_waiting: int = 2,
-        checkpoint_every: int = 100_000,
-        checkpoint_folder: str | os.PathLike[str] | None = None,
-    ) -> None:
-        options = Options(n_workers, block_size, max_waiting, checkpoint_every, checkpoint_folder)
-        for name, value in options._asdict().items():
-            self._own_checks[name](name, value)
-            setattr(self, name, value)
-        forest = forest_of(model)
-        self.model = forest.clone()
-        for name in self._checks:
-            setattr(self, name, getattr(forest, name))
-        sent = self.model.clone()
-        if sent.seed is None:  # all have to draw the same trees
-            sent.seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
-        whole: Engine = copy.deepcopy(forest._engine)
-        self._engine = DistributedEngine(whole, sent, options)
+    def __init__(self, model: Any, n_workers: int, *, checkpoint_every: int = 100_000) -> None:
+        self.model = model
+        self.n_workers = n_workers
+        self.checkpoint_every = checkpoint_every
+        if model._has_learnt:
+            raise ValueError(
+                "model has learned, and its trees cannot be divided; pass model.clone()"
+            )
+        if n_workers > model.n_estimators:
+            raise ValueError(
+                f"n_workers must be at most n_estimators, {model.n_estimators}, got {n_workers}"
+            )
+        self._start(self._dealt())
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self._own_checks and self._has_learnt:
-            self._refuse(name, value)
-        super().__setattr__(name, value)
+    def _dealt(self) -> list[Any]:
+        """Return the forests of the workers before the first sample."""
+        n, k, seed = self.model.n_estimators, self.n_workers, self.model.seed
+        if seed is None:
+            seed = int(np.random.SeedSequence().generate_state(1, np.uint64)[0])
+        return [
+            self.model.clone({"n_estimators": n // k + (i < n % k), "seed": seed + i})
+            for i in range(k)
+        ]
+
+    def _start(self, models: list[Any]) -> None:
+        self._shares = [model.n_estimators / self.model.n_estimators for model in models]
+        self._workers = Workers(models, self.checkpoint_every)
 
     @property
     def _has_learnt(self) -> bool:
-        # Parameters belong to the workers from the beginning.
-        return hasattr(self, "_engine")
+        return "_workers" in self.__dict__  # which have the parameters from the beginning
 
     @property
-    def _features(self) -> Any:
-        return self._engine.features
+    def _raw_memory_usage(self) -> int:
+        return sum(self._workers.call(attrgetter("memory_usage")))
 
-    @property
-    def _labels(self) -> Any:
-        return self._engine.labels
+    learn_one = _averaged(Forest.learn_one)
+    learn_many = _averaged(Forest.learn_many)
 
-    @property
-    def _settled(self) -> Engine:
-        """The engine of the whole forest, for whoever looks inside."""
-        return self._engine.gathered()  # type: ignore[no-any-return]
+    def save(self, path: persistence.PathLike) -> None:
+        """Save the forests of all workers to one file.
 
-    def gather(self) -> Any:
-        """Return the model that one process would have.
-
-        Returns
-        -------
-        AMFClassifier, AdaptiveAMFClassifier, AMFRegressor or AdaptiveAMFRegressor
-            A model of the same class as `model`, which has learned all that this forest has, with
-            equal pickles. It is independent: learning with the one does not change the other.
-        """
-        model = self.model.clone()
-        model._engine = self._engine.taken()
-        return model
-
-    def save(self, path: Any) -> None:
-        """Write a checkpoint to a folder, from which `load` goes on.
-
-        It is one file, `forest.amf`, of the gathered model, which `river_amf.load` reads too. An
-        existing one is replaced once the new one is complete.
-
-        Parameters
-        ----------
-        path
-            The folder, which is made if it does not exist.
+        An existing file is replaced once the new one is complete.
 
         Raises
         ------
         OSError, TypeError, ValueError
-            As `river_amf.save` does.
+            As in `river_amf.save`.
         """
-        folder = Path(path)
-        folder.mkdir(parents=True, exist_ok=True)
-        self.gather().save(folder / _FILE)
+        models = map(pickle.loads, self._workers.checkpoints())
+
+        def write(file: IO[bytes]) -> None:
+            for model in models:
+                model.save(file)
+
+        places.replace(os.fsdecode(path), write)
 
     @classmethod
-    def load(cls, path: Any, n_workers: int | None = None, **options: Any) -> Self:
-        """Return a forest that goes on from a checkpoint.
-
-        Parameters
-        ----------
-        path
-            A folder that `save` has written to.
-        n_workers
-            Number of workers, which may be another than before.
-        options
-            The other parameters of the class, but for `model`.
+    def load(cls, path: persistence.PathLike, *, checkpoint_every: int = 100_000) -> Self:
+        """Load a forest from a file, with as many workers as it had.
 
         Raises
         ------
-        FileNotFoundError
-            If there is no checkpoint.
-        river_amf.FileError
-            If it is damaged.
+        FileError, OSError
+            If it is damaged, or was not written by `save` (a `ValueError`); if it cannot be read.
         """
-        return cls(persistence.load(Path(path) / _FILE), n_workers, **options)
+        models: list[Any] = []
+        with open(path, "rb") as file:
+            while file.peek(1) or not models:
+                models.append(persistence.load(file))
+        if not all(isinstance(model, Forest) for model in models):
+            raise FileError(f"{path} holds other models than forests")
+        n_estimators = sum(model.n_estimators for model in models)
+        whole = models[0].clone({"n_estimators": n_estimators})
+        forest = cls(whole, len(models), checkpoint_every=checkpoint_every)
+        if [model._parameters for model in models] != [m._parameters for m in forest._dealt()]:
+            raise FileError(f"{path} holds forests that are not those of the workers of one forest")
+        forest._start(models)
+        return forest
 
     def close(self) -> None:
-        """End the workers; afterwards only another call of `close` does anything.
+        """End the workers; afterwards all other calls raise RuntimeError.
 
         Workers also end with the process, and with the last reference to the forest.
         """
-        self._engine.close()
+        self._workers.close()
 
-    def __reduce__(self) -> Any:
-        raise TypeError("a DistributedForest cannot be copied or pickled; what it gathers can")
+    __reduce__: Any = Workers.__reduce__  # an error: there are no copies
 
     def __enter__(self) -> Self:
         return self
@@ -237,12 +231,32 @@ class DistributedForest(Forest):
         self.close()
 
 
-class _Classifier(DistributedForest, AMFClassifier):
-    pass
+class _Classifier(DistributedForest, base.MiniBatchClassifier):
+    predict_proba_one = _averaged(AMFClassifier.predict_proba_one)
+    predict_proba_many = _averaged(AMFClassifier.predict_proba_many)
+    predict_proba_then_learn_many = _averaged(AMFClassifier.predict_proba_then_learn_many)
+    predict_one: Any = AMFClassifier.predict_one
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    @functools.wraps(AMFClassifier.predict_many)
+    def predict_many(self, X: Any) -> Any:  # type: ignore[override]
+        frame = sparse_rows.frame_of(X)
+        proba = self.predict_proba_many(X if sparse_rows.is_matrix(X) else frames.as_pandas(frame))
+        codes = proba.to_numpy().argmax(axis=1) if proba.shape[1] else None
+        return frames.label_series(frame, proba.columns.tolist(), codes)
 
 
-class _Regressor(DistributedForest, AMFRegressor):
-    pass
+class _Regressor(DistributedForest, base.MiniBatchRegressor):
+    predict_one = _averaged(AMFRegressor.predict_one)
+    predict_many = _averaged(AMFRegressor.predict_many)
+    predict_interval_one = _averaged(AMFRegressor.predict_interval_one)
+    predict_interval_many = _averaged(AMFRegressor.predict_interval_many)
+    predict_quantile_one = _averaged(AMFRegressor.predict_quantile_one)
+    predict_quantile_many = _averaged(AMFRegressor.predict_quantile_many)
+    predict_then_learn_many = _averaged(AMFRegressor.predict_then_learn_many)
 
 
 for _kind in (_Classifier, _Regressor):

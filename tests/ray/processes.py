@@ -1,10 +1,25 @@
-"""Processes that are to end, and how workers are killed."""
+"""Processes of workers: which they are, how they are killed, and whether they have ended."""
 
 import os
 import signal
+import sys
 import time
 
 import psutil
+import ray
+
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
+
+
+def process(_):
+    """Return the process that holds a model."""
+    return os.getpid()
+
+
+def kill(model):
+    """Kill all workers of a model, as the system does when memory runs out."""
+    for pid in model._workers.call(process):
+        os.kill(pid, signal.SIGKILL)
 
 
 def has_ended(pid):
@@ -18,13 +33,3 @@ def has_ended(pid):
             return True
         time.sleep(0.05)
     return False
-
-
-def kill(worker):
-    """Kill the process of a worker, as the system does when memory runs out."""
-    os.kill(worker.process(), signal.SIGKILL)
-
-
-def team_of(model):
-    """Return the workers of a forest or of models for keys."""
-    return model._engine._team if hasattr(model, "_engine") else model._team

@@ -25,7 +25,7 @@ def test_a_distributed_forest_learns_each_row_once(tmp_path, address):
         recipes.write_log(folder, 400)
     assert recipes.kill_at("distributed", killed, 12)
     model, _ = recipes.finish("distributed", killed)
-    assert model == recipes.finish("one_model", alone)[0]
+    assert model == recipes.finish("distributed", alone)[0]
     published = (killed / "published.jsonl").read_text().splitlines()
     assert {json.loads(line)[0] for line in published} == {*range(400)}
 

@@ -22,6 +22,7 @@ TINY = {
     "speed --streams elec2": {"REPEATS": 1, "OTHERS": 1, "CALLS": 100},
     "start_up --help": {},
     "whole_streams --streams electricity bike --seeds 1 --trees 2": {"BLOCK": 100},
+    "workers --help": {},
     "words --streams tweets --models logistic amf --samples 50 --seeds 1": {},
 }
 

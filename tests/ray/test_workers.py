@@ -1,0 +1,139 @@
+"""Workers come back as they were, and a call that raises an error has changed none of them."""
+
+import gc
+import os
+import signal
+import sys
+import time
+import warnings
+from functools import partial
+from operator import methodcaller
+from pathlib import Path
+
+import pytest
+import ray
+from processes import has_ended, process
+
+from river_amf.ray.workers import Workers
+
+ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import it
+
+
+class Sum:
+    """A model that adds numbers, and does harm as long as a file exists."""
+
+    def __init__(self, total, file):
+        self.total, self.file = total, Path(file)
+
+    def add(self, number):
+        self.total += number
+        return self.total
+
+    def add_and(self, harm, is_once=False):
+        """Do harm in the worker that began with 10."""
+        self.total += 1
+        if self.file.exists() and self.total < 100:
+            if is_once:
+                self.file.unlink()
+            harm()
+
+    def __getstate__(self):
+        if self.file.with_suffix(".full").exists():
+            raise OSError("no space left")
+        return self.__dict__
+
+
+def run_out():
+    raise MemoryError("too little")
+
+
+def refuse():
+    raise ValueError("no such number")
+
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.fixture
+def workers(tmp_path, one_ray):
+    """Return two workers, of which the first does harm."""
+    (tmp_path / "harm").touch()
+    found = Workers([Sum(10, tmp_path / "harm"), Sum(100, tmp_path / "harm")], 4)
+    yield found
+    found.close()
+
+
+@pytest.mark.parametrize("harm", [die, run_out])
+def test_failed_calls_are_repeated(workers, harm):
+    workers.call(methodcaller("add", 1))
+    workers.call(methodcaller("add", 1))
+    workers.call(methodcaller("add_and", harm, is_once=True))
+    assert workers.call(methodcaller("add", 1)) == [14, 104]
+    assert workers._past.calls == []  # a checkpoint
+
+
+@pytest.mark.parametrize(
+    ("harm", "error", "message"),
+    [
+        (die, RuntimeError, "has died 3 times in the same call"),
+        (run_out, RuntimeError, "has died 3 times in the same call: MemoryError: too little"),
+        (refuse, ValueError, "no such number"),  # in one of them alone
+    ],
+)
+def test_raising_calls_change_no_worker(workers, harm, error, message):
+    workers.call(methodcaller("add", 1))
+    with pytest.raises(error, match=message):
+        workers.call(methodcaller("add_and", harm))
+    assert workers.call(methodcaller("add", 1)) == [12, 102]
+
+
+def test_interrupted_calls_change_no_worker(workers):
+    workers.call(methodcaller("add", 1))
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    with pytest.raises(KeyboardInterrupt):
+        workers.call(methodcaller("add_and", partial(time.sleep, 60)))
+    signal.signal(signal.SIGALRM, before)
+    assert workers.call(methodcaller("add", 1)) == [12, 102]
+
+
+def test_failed_checkpoints_are_warned_of_and_tried_again(workers, tmp_path):
+    full = tmp_path / "harm.full"
+    full.touch()  # in the place of a full disk
+    with pytest.warns(RuntimeWarning, match=r"keeps the 4 calls since the last one: no space left"):
+        for _ in range(5):
+            workers.call(methodcaller("add", 1))
+    with pytest.raises(OSError, match="no space left"):
+        workers.checkpoints()
+    full.unlink()
+    for pid in workers.call(process):
+        os.kill(pid, signal.SIGKILL)
+    assert workers.call(methodcaller("add", 1)) == [16, 106]
+    assert len(workers._past.calls) == 7
+    assert workers.call(methodcaller("add", 1)) == [17, 107]
+    assert workers._past.calls == []
+
+
+def test_warnings_come_once(workers):
+    with pytest.warns(UserWarning, match="odd") as caught:
+        workers.call(lambda _: warnings.warn("odd", stacklevel=1))
+    assert len(caught) == 1
+    with warnings.catch_warnings(), pytest.raises(UserWarning, match="odd"):
+        warnings.simplefilter("error")
+        workers.call(lambda model: warnings.warn(f"odd: {model.add(1)}", stacklevel=1))
+    assert workers.call(methodcaller("add", 1)) == [11, 101]
+
+
+@pytest.mark.parametrize("by", ["close", "drop"])
+def test_actors_end_with_their_owner(workers, by):
+    pids = workers.call(process)
+    if by == "close":
+        workers.close()
+        with pytest.raises(RuntimeError, match=r"have been ended by close\(\)"):
+            workers.call(process)
+    else:
+        workers._actors.clear()
+        workers._everyone = range(0)
+        gc.collect()
+    assert all(map(has_ended, pids))
