@@ -194,35 +194,6 @@ def test_a_power_of_two_maps_predictions_and_intervals_exactly(kind, factor):
 
 
 @kinds
-@pytest.mark.parametrize("intensity", ["range", "relevance"])
-def test_scales_and_offsets_of_features_do_not_matter(kind, intensity):
-    plain, mapped = (fresh(kind=kind, split_intensity=intensity) for _ in range(2))
-    for i, (x, y, w) in enumerate(NUMBERS[:600]):
-        z = dict(x)
-        if "fine" in z:
-            z["fine"] = 1e6 * z["fine"] + 12.0
-        z["coarse"] = 2.0**-70 * z["coarse"]
-        if i % 5 == 0:
-            assert mapped.predict_one(z) == pytest.approx(plain.predict_one(x), rel=1e-9)
-        plain.learn_one(x, y, w)
-        mapped.learn_one(z, y, w)
-
-
-@regressors
-def test_weight_zero_changes_nothing(parameters):
-    model = trained(NUMBERS[:60], **parameters)
-    before = pickle.dumps(model)
-    for x in ({"fine": 1e9}, {"new": "category"}, {}):
-        model.learn_one(x, 5.0, 0)
-    assert pickle.dumps(model) == before
-    model = fresh(**parameters)
-    before = pickle.dumps(model)
-    model.learn_one({"a": 1.0}, 7.0, 0.0)  # which does not become the first target
-    assert pickle.dumps(model) == before
-    assert model.predict_one({"a": 1.0}) == 0.0
-
-
-@kinds
 def test_what_is_learned_is_predicted(kind):
     rng = random.Random(1)
     model, errors, spread = kind(seed=1), [], []
