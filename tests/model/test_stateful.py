@@ -6,7 +6,6 @@ after the other.
 
 import copy
 import functools
-import io
 import math
 import pickle
 import tempfile
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from forests import content
 from generated import CATEGORIES, MISSING, NUMBERS, PARAMETERS, PARAMETERS_OF_NUMBERS
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -346,15 +346,6 @@ def target_of(x, label):
     """Return a target that depends on the feature `a`, too."""
     a = x.get("a")
     return TARGETS[label] + (a if isinstance(a, float) and abs(a) < 1e6 else 0.0)
-
-
-def content(model):
-    """Return a pickle that does not show which equal strings are one object."""
-    buffer = io.BytesIO()
-    pickler = pickle.Pickler(buffer)
-    pickler.fast = True
-    pickler.dump(model)
-    return buffer.getvalue()
 
 
 def is_missing(value):

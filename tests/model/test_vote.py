@@ -1,4 +1,4 @@
-"""The learned vote: probabilities, the step of each sample, and side effects of predicting."""
+"""What was predicted before a sample is learned changes nothing, not even in a learned vote."""
 
 import concurrent.futures
 import copy
@@ -6,7 +6,6 @@ import math
 import pickle
 import random
 
-import numpy as np
 import pandas as pd
 import pytest
 from forests import pickled
@@ -47,74 +46,12 @@ def make_stream(n_samples=400):
 STREAM = list(make_stream())
 
 
-def learnt(n_samples=300, **parameters):
-    model = made(**parameters)
-    for x, y, w in STREAM[:n_samples]:
-        model.learn_one(x, y, w=w)
-    return model
-
-
-@parameters
-def test_probabilities_sum_to_one(parameters):
-    model = made(**parameters)
-    for x, y, w in STREAM:
-        model.learn_one(x, y, w=w)
-        proba = model.predict_proba_one(x)
-        assert all(0.0 <= p <= 1.0 for p in proba.values())
-        assert math.fsum(proba.values()) == pytest.approx(1.0, abs=1e-9)
-
-
-def test_each_sample_moves_the_vote_along_the_gradient():
-    model = learnt(150, vote="learned")
-    for x, y, w in STREAM[150:]:
-        arena = model._arena
-        weights = arena.trees["vote_weight"].copy()
-        n_labels = len(model._labels)
-        before = model.predict_proba_one(x)
-        if y not in before or any(name not in model._features for name in x):
-            model.learn_one(x, y, w=w)
-            continue
-        bias = arena.bias[:n_labels].copy()
-        model.learn_one(x, y, w=w)
-        p = np.array([*before.values()])
-        is_label = np.array([label == y for label in before])
-        expected = bias + 0.02 * min(w, 1.0) * (is_label - p)
-        assert model._arena.bias[:n_labels] == pytest.approx(expected, abs=1e-12)
-        assert not np.array_equal(model._arena.trees["vote_weight"], weights)
-
-
 # A sample that was just predicted is not predicted again when it is learned
 
 
-def nothing(model, x, y):
-    pass
-
-
-def same(model, x, y):
-    model.predict_proba_one(x)
-
-
-def twice(model, x, y):
-    model.predict_one(x)
-    model.predict_one(dict(reversed(x.items())))
-
-
-def another(model, x, y):
-    model.predict_proba_one(STREAM[7][0])
-
-
-def empty(model, x, y):
-    model.predict_proba_one({})
-
-
-def same_then_another(model, x, y):
-    model.predict_proba_one(x)
-    model.predict_proba_one(x | {"b": 0.25})
-
-
-def another_then_same(model, x, y):
-    model.predict_proba_one(x | {"b": 0.25})
-    model.predict_proba_one(x)
+def in_a_thread(call, x):
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        pool.submit(call, x).result()
 
 
 def modified_in_place(model, x, y):
@@ -122,14 +59,6 @@ def modified_in_place(model, x, y):
     x["b"] = 0.125
     model.predict_proba_one(x)
     x["b"] = value
-
-
-def less_known(model, x, y):
-    model.predict_proba_one({name: value for name, value in x.items() if name != "color"})
-
-
-def with_unknown(model, x, y):
-    model.predict_proba_one(x | {"unknown": 5.0, "unknown color": "red"})
 
 
 def refused(model, x, y):
@@ -141,54 +70,53 @@ def refused(model, x, y):
             model.predict_proba_one(bad)
 
 
-def in_another_thread(model, x, y):
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        pool.submit(model.predict_proba_one, x).result()
-
-
-def here_and_there(model, x, y):
-    model.predict_proba_one(x)
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        pool.submit(model.predict_proba_one, STREAM[3][0]).result()
-
-
 def by_a_copy(model, x, y):
-    model.predict_proba_one(x)
     twin = copy.deepcopy(model)
     twin.predict_proba_one(STREAM[11][0])
     twin.learn_one(x, y)
 
 
-def of_weight_zero(model, x, y):
-    model.predict_proba_one(x)
-    model.learn_one(x, "never", w=0)
+def ask(model, *xs):
+    for x in xs:
+        model.predict_proba_one(x)
 
 
-def as_a_block(model, x, y):
-    model.predict_proba_many(pd.DataFrame([x, STREAM[5][0]]))
-
-
-def stored(model, x, y):
-    model.predict_proba_one(x)
-    pickle.dumps(model)
-
-
-WAYS = [same, twice, another, empty, same_then_another, another_then_same, modified_in_place]
-WAYS += [less_known, with_unknown, refused, in_another_thread, here_and_there, by_a_copy]
-WAYS += [of_weight_zero, as_a_block, stored]
+# what is done with a model and a sample before it is learned
+WAYS = {
+    "same": lambda model, x, y: ask(model, x),
+    "twice": lambda model, x, y: ask(model, x, dict(reversed(x.items()))),
+    "another": lambda model, x, y: ask(model, STREAM[7][0]),
+    "empty": lambda model, x, y: ask(model, {}),
+    "same, then another": lambda model, x, y: ask(model, x, x | {"b": 0.25}),
+    "another, then same": lambda model, x, y: ask(model, x | {"b": 0.25}, x),
+    "modified in place": modified_in_place,
+    "less known": lambda model, x, y: ask(model, {n: v for n, v in x.items() if n != "color"}),
+    "unknown": lambda model, x, y: ask(model, x | {"unknown": 5.0, "unknown color": "red"}),
+    "refused": refused,
+    "in a thread": lambda model, x, y: in_a_thread(model.predict_proba_one, x),
+    "here and there": lambda model, x, y: (
+        ask(model, x),
+        in_a_thread(model.predict_proba_one, STREAM[3][0]),
+    ),
+    "by a copy": lambda model, x, y: (ask(model, x), by_a_copy(model, x, y)),
+    "of weight 0": lambda model, x, y: (ask(model, x), model.learn_one(x, "never", w=0)),
+    "as a block": lambda model, x, y: model.predict_proba_many(pd.DataFrame([x, STREAM[5][0]])),
+    "stored": lambda model, x, y: (ask(model, x), pickle.dumps(model)),
+}
 
 
 @pytest.mark.parametrize("name", ["one tree", "adaptive", "logistic"])
 def test_what_was_predicted_before_changes_nothing_of_what_is_learnt(name):
-    models = {way: made(**PARAMETERS[name]) for way in [nothing, *WAYS]}
+    ways = {"nothing": lambda model, x, y: None} | WAYS
+    models = {way: made(**PARAMETERS[name]) for way in ways}
     for i, (x, y, w) in enumerate(STREAM[:230]):
         for way, model in models.items():
             # from the start, and with new labels and features
             if i > 0 and (i < 9 or i % 9 == 4 or 145 < i < 160 or i > 205):
-                way(model, dict(x), y)
+                ways[way](model, dict(x), y)
             model.learn_one(dict(x), y, w=w)
-    expected = pickled(models[nothing])
-    assert [way.__name__ for way in WAYS if pickled(models[way]) != expected] == []
+    expected = pickled(models["nothing"])
+    assert [way for way in WAYS if pickled(models[way]) != expected] == []
 
 
 @parameters
@@ -208,79 +136,3 @@ def test_a_prediction_from_before_a_block_is_not_used_after_it(parameters, call)
         model.learn_one(*rows[0])
         models.append(pickle.dumps(model))
     assert models[0] == models[1]
-
-
-@pytest.mark.parametrize(
-    ("name", "n_jobs"), [*((name, 2) for name in PARAMETERS), ("fading", 1), ("adaptive", 5)]
-)
-def test_blocks_in_threads_are_like_their_rows(name, n_jobs):
-    parameters = PARAMETERS[name]
-    X, y, w = zip(*STREAM, strict=True)
-    expected = []
-    rows = made(**parameters)
-    for x, label, weight in STREAM:
-        expected.append(rows.predict_proba_one(x))
-        rows.learn_one(x, label, w=weight)
-    blocks = made(**parameters, n_jobs=n_jobs)
-    names = list(dict.fromkeys(name for x in X for name in x))
-    frame = pd.DataFrame({name: [x.get(name) for x in X] for name in names})
-    proba = blocks.predict_proba_then_learn_many(frame, pd.Series(y, dtype=object), list(w))
-    for row, p in zip(proba.to_dict("records"), expected, strict=True):
-        assert {label: row[label] for label in p} == p
-    blocks.n_jobs = 1
-    assert pickle.dumps(blocks) == pickle.dumps(rows)
-
-
-# Trees that restart
-
-
-def restarting(kind=AMFClassifier, **parameters):
-    return kind(**({"n_estimators": 4, "seed": 3, "restart_threshold": 0.5} | parameters))
-
-
-def moving_stream(n_samples=2400):
-    rng = random.Random(6)
-    for i in range(n_samples):
-        x = {"a": rng.random(), "b": rng.random(), "color": rng.choice(["red", "tan"])}
-        name = "ab"[i // 600 % 2]
-        yield x, (x[name] > 0.5) ^ (rng.random() < 0.05), rng.choice([1.0, 1.0, 0.5])
-
-
-RESTARTS = {
-    "plain": {},
-    "budget": {"max_nodes": 101},
-    "vote": {"vote": "learned", "split_pure": True},
-    "adaptive": {"kind": AdaptiveAMFClassifier},
-    "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 61},
-}
-
-
-@pytest.mark.parametrize(
-    ("name", "n_jobs"), [*((name, 3) for name in RESTARTS), ("vote", 1), ("adaptive, budget", 1)]
-)
-def test_trees_start_afresh_alike_in_blocks_and_after_copies(name, n_jobs):
-    parameters = RESTARTS[name]
-    stream = list(moving_stream())
-    rows, copied = restarting(**parameters), restarting(**parameters)
-    blocks = restarting(**parameters, n_jobs=n_jobs)
-    n_restarts, seen, expected = np.zeros(4), np.zeros(4), []
-    for i, (x, y, w) in enumerate(stream):
-        expected.append(rows.predict_proba_one(x))
-        for model in (rows, copied):
-            model.learn_one(x, y, w=w)
-        if i % 97 == 0:
-            copied = pickle.loads(pickle.dumps(copied))
-        losses = rows._arena.trees["n_losses"]
-        n_restarts += losses < seen
-        seen = losses.copy()
-    assert (n_restarts[[1, 3]] > 0).all()
-    assert not n_restarts[[0, 2]].any()
-    start = 0
-    for size in (1, 299, 800, 64, 1236):
-        X, y, w = zip(*stream[start : start + size], strict=True)
-        proba = blocks.predict_proba_then_learn_many(pd.DataFrame(X), list(y), list(w))
-        for row, p in zip(proba.to_dict("records"), expected[start:], strict=False):
-            assert {label: row[label] for label in p} == p
-        start += size
-    blocks.n_jobs = 1
-    assert pickle.dumps(blocks) == pickle.dumps(rows) == pickle.dumps(copied)
