@@ -52,6 +52,7 @@ def outliers():
 
 
 SHOPS = [(x, y > 0, w) for x, y, w in test_places.STREAM]
+COSINES = {"vote": "learned", "linear": "cosines", "max_categories": 5}
 RESTARTS = {"restart_threshold": 0.5}
 OF_ALL = {
     "one category": ({"max_categories": 1}, [*visits(200)]),
@@ -69,6 +70,11 @@ CASES = {
     for kind in (AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor)
     for name, case in OF_ALL.items()
 } | {
+    "cosines": (
+        AMFClassifier,
+        COSINES,
+        [(x, y, w * (i % 13 != 5)) for i, (x, y, w) in enumerate(STREAM)],
+    ),
     "outliers, pure cells": (AMFClassifier, {"split_pure": True}, outliers()),
     "outliers, relevance": (AMFClassifier, {"split_intensity": "relevance"}, outliers()),
     "restarts, vote": (AMFClassifier, RESTARTS | {"vote": "learned"}, moving()),

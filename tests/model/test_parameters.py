@@ -431,6 +431,7 @@ scale_free = pytest.mark.parametrize(
         {},
         {"split_pure": True},
         {"split_intensity": "relevance"},
+        {"vote": "learned", "linear": "cosines"},
         {"model": AdaptiveAMFClassifier},
         {"model": AMFRegressor},
         {"model": AMFRegressor, "split_intensity": "relevance"},

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from forests import pickled
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier
 
 PARAMETERS = {
     "vote": {"vote": "learned"},
@@ -18,8 +18,8 @@ PARAMETERS = {
     "fading": {"vote": "learned", "fading_factor": 0.5, "max_nodes": 41},
     "adaptive": {"kind": AdaptiveAMFClassifier},
     "logistic": {"vote": "learned", "linear": "logistic", "max_nodes": 41},
+    "regressor": {"kind": AdaptiveAMFRegressor},
 }
-parameters = pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS)
 
 
 def made(kind=AMFClassifier, **parameters):
@@ -49,36 +49,39 @@ STREAM = list(make_stream())
 # A sample that was just predicted is not predicted again when it is learned
 
 
-def in_a_thread(call, x):
+def in_a_thread(model, x):
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        pool.submit(call, x).result()
+        pool.submit(ask, model, x).result()
 
 
 def modified_in_place(model, x, y):
     value = x.get("b")
     x["b"] = 0.125
-    model.predict_proba_one(x)
+    ask(model, x)
     x["b"] = value
 
 
 def refused(model, x, y):
-    model.predict_proba_one(x)
+    ask(model, x)
     for bad in (x | {"b": math.inf}, x | {"b": "text"}):
         with pytest.raises(ValueError, match="'b'"):
             model.learn_one(bad, y)
         with pytest.raises(ValueError, match="'b'"):
-            model.predict_proba_one(bad)
+            ask(model, bad)
 
 
 def by_a_copy(model, x, y):
     twin = copy.deepcopy(model)
-    twin.predict_proba_one(STREAM[11][0])
+    ask(twin, STREAM[11][0])
     twin.learn_one(x, y)
 
 
 def ask(model, *xs):
     for x in xs:
-        model.predict_proba_one(x)
+        if isinstance(model, AdaptiveAMFRegressor):
+            model.predict_interval_one(x, 0.7)
+        else:
+            model.predict_proba_one(x)
 
 
 # what is done with a model and a sample before it is learned
@@ -93,23 +96,24 @@ WAYS = {
     "less known": lambda model, x, y: ask(model, {n: v for n, v in x.items() if n != "color"}),
     "unknown": lambda model, x, y: ask(model, x | {"unknown": 5.0, "unknown color": "red"}),
     "refused": refused,
-    "in a thread": lambda model, x, y: in_a_thread(model.predict_proba_one, x),
+    "in a thread": lambda model, x, y: in_a_thread(model, x),
     "here and there": lambda model, x, y: (
         ask(model, x),
-        in_a_thread(model.predict_proba_one, STREAM[3][0]),
+        in_a_thread(model, STREAM[3][0]),
     ),
     "by a copy": lambda model, x, y: (ask(model, x), by_a_copy(model, x, y)),
-    "of weight 0": lambda model, x, y: (ask(model, x), model.learn_one(x, "never", w=0)),
-    "as a block": lambda model, x, y: model.predict_proba_many(pd.DataFrame([x, STREAM[5][0]])),
+    "of weight 0": lambda model, x, y: (ask(model, x), model.learn_one(x, -7.0, w=0)),
+    "as a block": lambda model, x, y: model.predict_many(pd.DataFrame([x, STREAM[5][0]])),
     "stored": lambda model, x, y: (ask(model, x), pickle.dumps(model)),
 }
 
 
-@pytest.mark.parametrize("name", ["one tree", "adaptive", "logistic"])
+@pytest.mark.parametrize("name", ["one tree", "adaptive", "logistic", "regressor"])
 def test_what_was_predicted_before_changes_nothing_of_what_is_learnt(name):
     ways = {"nothing": lambda model, x, y: None} | WAYS
     models = {way: made(**PARAMETERS[name]) for way in ways}
     for i, (x, y, w) in enumerate(STREAM[:230]):
+        y = float(len(str(y))) if name == "regressor" else y
         for way, model in models.items():
             # from the start, and with new labels and features
             if i > 0 and (i < 9 or i % 9 == 4 or 145 < i < 160 or i > 205):
@@ -119,20 +123,21 @@ def test_what_was_predicted_before_changes_nothing_of_what_is_learnt(name):
     assert [way for way in WAYS if pickled(models[way]) != expected] == []
 
 
-@parameters
+@pytest.mark.parametrize("name", PARAMETERS)
 @pytest.mark.parametrize("call", ["learn_many", "predict_proba_then_learn_many"])
-def test_a_prediction_from_before_a_block_is_not_used_after_it(parameters, call):
+def test_a_prediction_from_before_a_block_is_not_used_after_it(name, call):
     # the block has no new labels or features, so nothing else reveals that it was learned
     rng = random.Random(5)
     rows = [({"a": rng.random(), "b": rng.random()}, rng.random() < 0.5) for _ in range(300)]
     models = []
     for asks in (False, True):
-        model = made(**parameters)
+        model = made(**PARAMETERS[name])
         for x, y in rows[:100]:
             model.learn_one(x, y)
         if asks:
-            model.predict_proba_one(rows[0][0])
-        getattr(model, call)(pd.DataFrame([x for x, _ in rows]), [y for _, y in rows])
+            ask(model, rows[0][0])
+        learns = getattr(model, call, None) or model.predict_then_learn_many
+        learns(pd.DataFrame([x for x, _ in rows]), [y for _, y in rows])
         model.learn_one(*rows[0])
         models.append(pickle.dumps(model))
     assert models[0] == models[1]
