@@ -126,33 +126,31 @@ def drifting(n, draw):
     return rows
 
 
-@pytest.mark.parametrize("parameters", [{}, {"vote": "learned"}], ids=["mean", "learned vote"])
-def test_trees_that_restart_equal_the_reference(parameters):
-    model, reference = test_naive.pair(restart_threshold=0.1, **parameters)
-    rows = drifting(500, random.Random(5))
+RESTARTS = {
+    "mean": (test_naive, {}),
+    "learned vote": (test_naive, {"vote": "learned"}),
+    "numbers": (test_naive_regression, {}),
+    "numbers, trend": (test_naive_regression, {"trend": "ridge"}),
+}
+
+
+@pytest.mark.parametrize(("naive", "parameters"), RESTARTS.values(), ids=RESTARTS)
+def test_trees_that_restart_equal_the_reference(naive, parameters):
+    model, reference = naive.pair(restart_threshold=0.1, **parameters)
+    is_regressor = isinstance(model, AMFRegressor)
+    check, scale = (same_numbers, [2000.0]) if is_regressor else (same_probabilities, [])
+    rows = drifting(400 if is_regressor else 500, random.Random(5))
+    if is_regressor:
+        rows = [(x, x["a"] + i * 29 % 13 * (i > 340) * 99.0, w) for i, (x, _, w) in enumerate(rows)]
     for i, (x, _, _) in enumerate(rows):
-        same_probabilities(model, reference, x)
+        check(model, reference, x)
         if i >= 9:
             model.learn_one(*rows[i - 9])
             reference.learn_one(*rows[i - 9])
     assert any(tree.n_restarts for tree in reference.trees)
-    test_naive.check_same_state(model, reference)
-
-
-@pytest.mark.parametrize("parameters", [{}, {"trend": "ridge"}], ids=["trees", "trend"])
-def test_regressors_that_restart_equal_the_reference(parameters):
-    model, reference = test_naive_regression.pair(restart_threshold=0.1, **parameters)
-    rows = drifting(400, random.Random(5))
-    rows = [(x, x["a"] + (i * 29 % 13) * (i > 340) * 99.0, w) for i, (x, _, w) in enumerate(rows)]
-    for i, (x, _, _) in enumerate(rows):
-        same_numbers(model, reference, x)
-        if i >= 9:
-            model.learn_one(*rows[i - 9])
-            reference.learn_one(*rows[i - 9])
-    assert [tree.n_restarts for tree in reference.trees] == [0, 1]
     for tree in range(2):
-        test_naive_regression.check_same_tree(model, reference, tree, 2000.0)
-    test_naive_regression.check_same_state(model, reference)
+        naive.check_same_tree(model, reference, tree, *scale)
+    naive.check_same_state(model, reference)
 
 
 def in_blocks(model, rows, draw, is_single):

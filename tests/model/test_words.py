@@ -18,6 +18,7 @@ import pytest
 import scipy.sparse
 from forests import content, pickled
 from river import compose, feature_extraction
+from test_bad_input import refusal
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.inputs.encoding import column_order
@@ -315,13 +316,11 @@ def test_a_word_of_half_of_the_samples_is_an_ordinary_number():
 )
 def test_a_bad_sample_leaves_no_trace(bad, message):
     model = learnt(Forest(2, absent="zero", seed=1), bags(50))
-    before = pickle.dumps(model)
-    with pytest.raises((ValueError, TypeError), match=message):
-        model.learn_one({"fresh": 1, "other": "text"} | bad, "label 9")
-    assert pickle.dumps(model) == before
+    errors = (ValueError, TypeError)
+    x = {"fresh": 1, "other": "text"} | bad
+    assert re.search(message, refusal(model, errors, model.learn_one, x, "label 9"))
     if "new" not in bad:
-        with pytest.raises((ValueError, TypeError), match=message):
-            model.predict_one(bad)
+        assert re.search(message, refusal(model, errors, model.predict_one, bad))
 
 
 def test_mismatches_count_as_missing():
@@ -402,10 +401,6 @@ def blocks_of(samples):
         "pandas": named,
         "sparse pandas": named.astype(pd.SparseDtype(float, 0.0)),
         "mixed pandas": named.astype({c: pd.SparseDtype(float, 0.0) for c in named.columns[::2]}),
-        "sparse with missing for the rest": named.replace(0.0, math.nan)
-        .astype(pd.SparseDtype(float, math.nan))
-        .sparse.to_dense()
-        .fillna(0.0),
         "objects": named.astype(object),
         "polars": pl.from_pandas(named),
     }, {
@@ -504,18 +499,14 @@ def test_a_text_that_no_column_is_left_for_is_ignored_in_blocks_as_in_single_sam
 def test_all_rows_of_a_block_are_checked_before_any_is_learned(row, column, value, message):
     model = learnt(Forest(2, absent="zero", seed=1), bags(20))
     model.learn_one({"color": "red"}, "label 0")
-    before = pickled(model)
-    frame = as_frame(bags(10, seed=2)).astype(object)
+    frame, labels = as_frame(bags(10, seed=2)).astype(object), ["label 0"] * 10
     frame["color"] = np.array(["red"] * 10, object)
-    frame = frame.astype(object)
     frame.loc[row, column] = value
-    with pytest.raises(ValueError, match=message):
-        model.learn_many(frame, ["label 0"] * 10)
-    with pytest.raises(ValueError, match=f"row {row}: "):
-        model.predict_many(frame)
-    with pytest.raises(ValueError, match="row 3: label None is missing"):
-        model.learn_many(frame, ["label 0"] * 3 + [None] + ["label 0"] * 6)
-    assert pickled(model) == before
+    assert re.search(message, refusal(model, ValueError, model.learn_many, frame, labels))
+    assert f"row {row}: " in refusal(model, ValueError, model.predict_many, frame)
+    labels[3] = None
+    said = refusal(model, ValueError, model.learn_many, frame, labels)
+    assert "row 3: label None is missing" in said
 
 
 def test_all_rows_of_a_sparse_matrix_are_checked():
