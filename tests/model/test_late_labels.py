@@ -195,21 +195,35 @@ ALL = {f"classifier, {name}": (AMFClassifier, more) for name, more in CLASSIFIER
 }
 
 
+def made(name, n_estimators=3):
+    kind, parameters = ALL[name]
+    return kind(**({"n_estimators": n_estimators} | parameters), seed=3)
+
+
+def drifting_for(name, n):
+    """Return samples whose labels or targets drift."""
+    rows = drifting(n, random.Random(2))
+    if ALL[name][0] is AMFRegressor:
+        rows = [(x, 2.0 * x["a"] + x["b"] + i // 60, w) for i, (x, _, w) in enumerate(rows)]
+    return rows
+
+
+def moved(model):
+    """Return copies of a model of all kinds."""
+    file = io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    return [pickle.loads(pickle.dumps(model)), copy.deepcopy(model), load(file)]
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_blocks_equal_single_samples(name):
-    kind, parameters = ALL[name]
-    single, blocks = (kind(**({"n_estimators": 3} | parameters), seed=3) for _ in range(2))
-    rows = drifting(250, random.Random(2))
-    if kind is AMFRegressor:
-        rows = [(x, 2.0 * x["a"] + x["b"] + i // 60, w) for i, (x, _, w) in enumerate(rows)]
+    single, blocks, rows = made(name), made(name), drifting_for(name, 250)
     expected = in_blocks(single, rows, random.Random(4), is_single=True)
     found = in_blocks(blocks, rows, random.Random(4), is_single=False)
     assert [list(p) if type(p) is list else p for p in expected] == found
     assert pickle.dumps(single) == pickle.dumps(blocks)
-    file = io.BytesIO()
-    single.save(file)
-    file.seek(0)
-    twins = pickle.loads(pickle.dumps(single)), copy.deepcopy(single), load(file)
+    twins = moved(single)
     for x, y, w in rows[-40:]:
         for model in (single, *twins):
             model.learn_one(x, y, w)
@@ -231,11 +245,7 @@ def test_evaluations_of_all_kinds_agree(make, delay):
 
 @pytest.mark.parametrize("name", ALL)
 def test_shards_equal_the_whole_forest(name):
-    kind, parameters = ALL[name]
-    model = kind(**({"n_estimators": 5} | parameters), seed=3)
-    rows = drifting(420, random.Random(2))
-    if kind is AMFRegressor:
-        rows = [(x, 2.0 * x["a"] + x["b"] + i // 60, w) for i, (x, _, w) in enumerate(rows)]
+    model, rows = made(name, 5), drifting_for(name, 420)
     cut = CutForest(model, 2, n_waiting=2)
     draw, waiting, start = random.Random(4), [], 0
     while start < len(rows):
@@ -275,11 +285,10 @@ def test_a_late_chunk_leaves_nothing_to_the_next(make, monkeypatch):
 
 @pytest.mark.parametrize("name", ALL)
 def test_what_was_predicted_first_is_part_of_copies_and_files(name):
-    kind, parameters = ALL[name]
     rows = drifting(60, random.Random(8))
     rows = [(x, float(len(str(y))), 0.0 if i < 3 else w) for i, (x, y, w) in enumerate(rows)]
     frame = pd.DataFrame([x for x, _, _ in rows], dtype=object)
-    single, blocks = (kind(**({"n_estimators": 3} | parameters), seed=3) for _ in range(2))
+    single, blocks = made(name), made(name)
     for x, _, _ in [*rows[:20], rows[1]]:
         single.predict_one(x)
     blocks.predict_many(frame[:20])
@@ -287,10 +296,7 @@ def test_what_was_predicted_first_is_part_of_copies_and_files(name):
     judges = name != "classifier, mean"
     n_kept = min(21, single.max_pending) * judges
     assert len(single._engine.predictions.keys) == len(blocks._engine.predictions.keys) == n_kept
-    file = io.BytesIO()
-    single.save(file)
-    file.seek(0)
-    models = [single, pickle.loads(pickle.dumps(blocks)), copy.deepcopy(single), load(file), blocks]
+    models = [single, *moved(single), pickle.loads(pickle.dumps(blocks)), blocks]
     for model in models[:-1]:
         for x, y, w in rows:
             model.learn_one(x, y, w)

@@ -499,14 +499,18 @@ def test_a_text_that_no_column_is_left_for_is_ignored_in_blocks_as_in_single_sam
 def test_all_rows_of_a_block_are_checked_before_any_is_learned(row, column, value, message):
     model = learnt(Forest(2, absent="zero", seed=1), bags(20))
     model.learn_one({"color": "red"}, "label 0")
-    frame, labels = as_frame(bags(10, seed=2)).astype(object), ["label 0"] * 10
-    frame["color"] = np.array(["red"] * 10, object)
+    before = pickled(model)
+    frame, labels = as_frame(bags(10, seed=2)), ["label 0"] * 10
+    frame["color"] = "red"
+    frame = frame.astype(object)
     frame.loc[row, column] = value
     assert re.search(message, refusal(model, ValueError, model.learn_many, frame, labels))
-    assert f"row {row}: " in refusal(model, ValueError, model.predict_many, frame)
     labels[3] = None
     said = refusal(model, ValueError, model.learn_many, frame, labels)
     assert "row 3: label None is missing" in said
+    with pytest.raises(ValueError, match=f"row {row}: "):
+        model.predict_many(frame)
+    assert pickled(model) == before
 
 
 def test_all_rows_of_a_sparse_matrix_are_checked():
