@@ -113,9 +113,8 @@ SLOW = re.findall(
     command_robustness comparison copies damage everyday_files futures inside_river
     inspect_regressors keyed label_memory large late_labels limits live many many_numbers memory
     mismatch naive naive_regression no_jit notebooks numbers odd_values open_files outliers
-    package parts paths plot_tree progressive recipes records
-    relevance report river_models shard_parts shards sklearn sklearn_files stateful
-    tracks validation vote warm_up
+    package parts paths plot_tree predicted_before progressive recipes records relevance report
+    river_models shard_parts shards sklearn sklearn_files stateful tracks validation warm_up
     """,
 )
 

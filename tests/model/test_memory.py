@@ -11,8 +11,6 @@ from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
 from river_amf.inputs.categories import Categories
 
-# Categories
-
 
 @settings(max_examples=50)
 @given(st.integers(1, 6), st.lists(st.integers(0, 12), max_size=80))
