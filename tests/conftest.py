@@ -108,9 +108,8 @@ SLOW = re.findall(
     command_robustness comparison copies damage everyday_files futures inside_river
     inspect_regressors keyed large late_labels limits live many memory
     mismatch naive naive_regression no_jit notebooks numbers open_files outliers
-    package parts paths plot_tree progressive recipes records regressors_inside_river
-    relevance report river_models sklearn stateful
-    stateful_numbers tracks validation vote warm_up
+    package parts paths plot_tree predicted_before progressive recipes records relevance report
+    river_models sklearn stateful tracks validation warm_up
     """,
 )
 

@@ -1,6 +1,5 @@
 """Bad input raises an error that names it and leaves the model as it was, singly and in blocks."""
 
-import copy
 import datetime
 import decimal
 import fractions
@@ -67,6 +66,12 @@ def short_repr(value):
         return f"<{type(value).__name__}>"
 
 
+def dummy():
+    model = OnlineDummyClassifier()
+    model.learn_one({}, "a")
+    return model
+
+
 def refusal(model, error, call, *args, **kwargs):
     """Check that a call raises and leaves no trace; return the message."""
     before = pickle.dumps(model)
@@ -78,7 +83,14 @@ def refusal(model, error, call, *args, **kwargs):
     return pytest.fail(f"{call.__name__} takes {short(args)}")
 
 
-def assert_refused(model, error, words, x=GOOD, y=0, w=1.0, *, is_known=True):
+def learns(model):
+    """Return the call that predicts a block and then learns it."""
+    is_regressor = isinstance(model, AMFRegressor)
+    name = "predict_then_learn_many" if is_regressor else "predict_proba_then_learn_many"
+    return getattr(model, name)
+
+
+def assert_refused(model, error, words, x=GOOD, y=0, w=1.0):
     """Check that a sample is refused by all methods; as a row of a block, with its number."""
     said = refusal(model, error, model.learn_one, x, y, w=w)
     assert all(word in said for word in words), said
@@ -86,25 +98,21 @@ def assert_refused(model, error, words, x=GOOD, y=0, w=1.0, *, is_known=True):
     is_of_x = x is not GOOD
     if is_of_x:
         assert refusal(model, error, model.learn_one, x, y, w=0) == said
-    predicts = model.predict_proba_one if hasattr(model, "predict_proba_one") else model.predict_one
-    if is_of_x and is_known:
-        for call in (model.predict_one, predicts):
-            assert refusal(model, error, call, x) == said
     if isinstance(model, OnlineDummyClassifier):
         return
-    learns = model.predict_proba_then_learn_many if predicts != model.predict_one else None
-    learns = learns or model.predict_then_learn_many
-    for n_before in (0, 2) if len(model._features) else (0,):
+    n_known = len(model._features)
+    predicts = is_of_x and (not n_known or all(map(model._features.is_known, x)))
+    if predicts:  # others are ignored
+        for call in {model.predict_one, getattr(model, "predict_proba_one", model.predict_one)}:
+            assert refusal(model, error, call, x) == said
+    for n_before in (0, 2) if n_known else (0,):
         rows = [GOOD] * n_before + [GOOD | x if is_of_x else x] + [GOOD] * (n_before > 0)
         X = pd.DataFrame({name: objects(*(z.get(name) for z in rows)) for name in rows[n_before]})
         labels, weights = [0] * len(rows), [1.0] * len(rows)
         labels[n_before], weights[n_before] = y, w
-        for call in (model.learn_many, learns):
-            in_block = refusal(model, error, call, X, labels, weights)
-            assert in_block == f"row {n_before}: {said}"
-        if is_of_x and is_known:
-            in_block = refusal(model, error, model.predict_many, X)
-            assert in_block == f"row {n_before}: {said}"
+        calls = [(model.learn_many, X, labels, weights), (learns(model), X, labels, weights)]
+        for call in [*calls, *[(model.predict_many, X)] * predicts]:
+            assert refusal(model, error, *call) == f"row {n_before}: {said}"
 
 
 # ------------------------------------------------------------------------------------------ values
@@ -151,7 +159,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "value", "error", "words"), CASES)
 def test_a_bad_value_is_refused(name, value, error, words):
     words = [f"feature {name!r}", short_repr(value), words]
-    assert_refused(trained(), error, words, {name: value}, is_known=name != "new")
+    assert_refused(trained(), error, words, {name: value})
     if name == "new":
         assert_refused(fresh(), error, words, {name: value})
 
@@ -174,7 +182,7 @@ def test_good_news_around_a_bad_value_leave_no_trace(make_model):
     for position in range(4):
         news = [("news 1", 1.0), ("news 2", "red"), *GOOD.items(), (3, 0.5)]
         news.insert(position, ("bad", math.inf))
-        assert_refused(make_model(), ValueError, ["'bad'", "inf"], dict(news), is_known=False)
+        assert_refused(make_model(), ValueError, ["'bad'", "inf"], dict(news))
     if make_model is trained:
         assert_refused(trained(), ValueError, ["'size'"], {"color": "new", "size": "bad"})
 
@@ -196,84 +204,58 @@ def test_a_sample_that_is_no_mapping_is_refused(make_model):
             assert advice in refusal(model, TypeError, call, x)
 
 
-@pytest.mark.parametrize("make_model", [trained, lambda: trained(AdaptiveAMFClassifier)])
-def test_what_is_refused_has_no_part_in_what_follows(make_model):
-    model = make_model()
-    undisturbed = copy.deepcopy(model)
-    for i in range(60):
-        x = {"size": i % 5, "width": i / 7, "color": "red"}
-        for bad in (x | {"size": math.inf}, x | {"color": 1}, x | {"width": [1]}, None):
-            refusal(model, (TypeError, ValueError), model.learn_one, bad, 0)
-        X = pd.DataFrame([x | {"color": "new", "more": 1.0}] * 2).assign(last=[2.0, math.inf])
-        refusal(model, ValueError, model.learn_many, X, [0, 1])
-        model.learn_one(x, i % 2)
-        undisturbed.learn_one(x, i % 2)
-    assert pickle.dumps(model) == pickle.dumps(undisturbed)
-
-
 # ---------------------------------------------------------------- labels, targets, weights, levels
 
 NAN = decimal.Decimal("nan")
 MISSING = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, NAN, np.ma.masked]
 MISSING_LABELS = [*MISSING, np.datetime64("NaT"), np.timedelta64("NaT"), complex("nan")]
 UNHASHABLE_LABELS = [["a"], {"a": 1}, {"a"}, ("a", []), np.array(["a"])]
-BAD_LABELS = [(label, ValueError, "is missing") for label in MISSING_LABELS]
-BAD_LABELS += [(label, TypeError, "unhashable") for label in UNHASHABLE_LABELS]
-BAD_LABELS += [("third", ValueError, "class number 3, but n_classes=2 and the labels")]
-
-
-@pytest.mark.parametrize(("label", "error", "words"), BAD_LABELS, ids=short)
-def test_a_bad_label_is_refused_whatever_comes_with_it(label, error, words):
-    model = trained(n_classes=2)
-    for x in (GOOD, GOOD | {"new": 1.0}, {}):
-        for w in (0, 1):
-            assert words in refusal(model, error, model.learn_one, x, label, w=w)
-    assert_refused(model, error, [f"label {label!r}", words], y=label)
-    if "n_classes" not in words:
-        assert_refused(fresh(), error, [repr(label), words], y=label)
-        dummy = OnlineDummyClassifier()
-        dummy.learn_one({}, "a")
-        for w in (0, 1):
-            assert repr(label) in refusal(dummy, error, dummy.learn_one, {}, label, w=w)
-
-
 FINITE, RANGE = "y must be a finite number, got ", "y must be within 1e+100 of the first target"
+TOO_MANY = "class number 3, but n_classes=2 and the labels"
 INFINITE_TARGETS = [*INFINITE, np.longdouble("1e4000")]
 NO_NUMBERS = ["5", "", b"5", np.str_("5"), 1j, np.complex128(1), [1.0], (1.0,), {}, {1.0}]
 NO_NUMBERS += [np.array(1.0), np.array([1.0]), np.timedelta64(5), np.datetime64("2020-01-01")]
 NO_NUMBERS += [pd.Timestamp("2020"), pd.Timedelta(1), HasFloat(), pd.Interval(0, 1)]
-TARGETS = [(y, ValueError, FINITE) for y in [*MISSING, *INFINITE_TARGETS, decimal.Decimal("sNaN")]]
-TARGETS += [(y, TypeError, FINITE) for y in NO_NUMBERS]
-TARGETS += [(np.timedelta64("NaT"), ValueError, FINITE)]
-TARGETS += [(y, ValueError, RANGE) for y in (1e101, -1.7e308, 1e150)]
-
-
-@pytest.mark.parametrize(("y", "error", "words"), TARGETS, ids=short)
-def test_a_bad_target_is_refused_whatever_comes_with_it(y, error, words):
-    model = trained(AMFRegressor)
-    for x in (GOOD, {"news": 1.0, "color": "new"}, {}):
-        for w in (1.0, 0.0, 2.5):
-            assert words in refusal(model, error, model.learn_one, x, y, w)
-    assert_refused(model, error, [words], y=y)
-    if words == FINITE:  # the first target may be anywhere
-        assert_refused(fresh(AMFRegressor), error, [words], y=y)
-
-
 NOT_WEIGHTS = [None, "1", b"1", 1j, [1.0], (1.0,), {}, pd.NA, np.array(1.0)]
 NOT_WEIGHTS += [np.complex128(1), np.complex64(1), np.timedelta64(1), np.ma.masked]
-WEIGHTS = [(w, TypeError) for w in NOT_WEIGHTS]
-WEIGHTS += [(w, ValueError) for w in (-1, -1e-300, math.inf, -math.inf, math.nan, 10**400, 1.7e308)]
-WEIGHTS += [(w, ValueError) for w in (np.float32("nan"), decimal.Decimal("1e400"), NAN)]
-WEIGHTS += [(np.longdouble("1e4000"), ValueError)]
+BAD_WEIGHTS = [-1, -1e-300, math.inf, -math.inf, math.nan, 10**400, 1.7e308, np.float32("nan")]
+BAD_WEIGHTS += [decimal.Decimal("1e400"), NAN, np.longdouble("1e4000")]
+WEIGHT = "w must be a finite number between 0 and 1e+300"
+
+# the model that refuses them all, and those that do without its parameters or what it has learned
+LABELLED = [lambda: trained(n_classes=2), fresh, dummy]
+TARGETED = [lambda: trained(AMFRegressor), lambda: fresh(AMFRegressor)]
+WEIGHTED = [trained, fresh, dummy, lambda: trained(AMFRegressor)]
+
+# models, name of the argument, values, error, words of the message
+ARGUMENTS = [
+    (LABELLED, "y", MISSING_LABELS, ValueError, "is missing"),
+    (LABELLED, "y", UNHASHABLE_LABELS, TypeError, "unhashable"),
+    (LABELLED[:1], "y", ["third"], ValueError, TOO_MANY),
+    (TARGETED, "y", [*MISSING, *INFINITE_TARGETS, decimal.Decimal("sNaN")], ValueError, FINITE),
+    (TARGETED, "y", NO_NUMBERS, TypeError, FINITE),
+    (TARGETED, "y", [np.timedelta64("NaT")], ValueError, FINITE),
+    (TARGETED[:1], "y", [1e101, -1.7e308, 1e150], ValueError, RANGE),  # the first may be anywhere
+    (WEIGHTED, "w", NOT_WEIGHTS, TypeError, WEIGHT),
+    (WEIGHTED, "w", BAD_WEIGHTS, ValueError, WEIGHT),
+]
 
 
-@pytest.mark.parametrize(("w", "error"), WEIGHTS, ids=short)
-def test_a_bad_weight_is_refused_whatever_comes_with_it(w, error):
-    words = ["w must be a finite number between 0 and 1e+300", repr(w)]
-    for model in (trained(), fresh(), trained(AMFRegressor), OnlineDummyClassifier()):
-        for x in (GOOD | {"new": 1.0}, {}):
-            assert repr(w) in refusal(model, error, model.learn_one, x, 0, w=w)
-        assert_refused(model, error, words, w=w)
+@pytest.mark.parametrize(
+    ("makes", "name", "value", "error", "words"),
+    [(makes, name, v, *rest) for makes, name, values, *rest in ARGUMENTS for v in values],
+    ids=short,
+)
+def test_a_bad_label_target_or_weight_is_refused_whatever_comes_with_it(
+    makes, name, value, error, words
+):
+    for model in (make() for make in makes):
+        for x in (GOOD, {"news": 1.0, "color": "new"}, {}):
+            for w in (0, 1.0, 2.5):
+                given = {"y": 0, "w": w} | {name: value}
+                assert words in refusal(model, error, model.learn_one, x, **given)
+        named = [words] if words in (FINITE, RANGE) else [words, short_repr(value)]
+        assert_refused(model, error, named, **{name: value})
 
 
 LEVELS = [0, 1, -0.1, 90, math.nan, math.inf, None, "0.9", b"", [], True, 1j, pd.NA]
@@ -362,7 +344,7 @@ FRAMES = [
 @pytest.mark.parametrize(("X", "words"), FRAMES, ids=named)
 def test_a_bad_frame_is_refused(X, words):
     model = trained()
-    calls = [(model.learn_many, LABELS), (model.predict_proba_then_learn_many, LABELS)]
+    calls = [(model.learn_many, LABELS), (learns(model), LABELS)]
     if "feature 'n'" not in words:
         calls += [(model.predict_many,), (model.predict_proba_many,)]
     for call, *rest in calls:
@@ -413,10 +395,7 @@ SERIES += [(AMFClassifier, LABELS, w, words) for w, words in W]
 @pytest.mark.parametrize(("kind", "y", "w", "words"), SERIES, ids=named)
 def test_bad_labels_targets_and_weights_of_a_block_are_refused(kind, y, w, words):
     for model in (fresh(kind), trained(kind)):
-        learns = (
-            "predict_then_learn_many" if kind is AMFRegressor else "predict_proba_then_learn_many"
-        )
-        for call in (model.learn_many, getattr(model, learns)):
+        for call in (model.learn_many, learns(model)):
             y = iter([1.0]) if isinstance(y, type(iter([]))) else y
             said = refusal(model, (TypeError, ValueError), call, pd.DataFrame(COLUMNS), y, w)
             assert re.search(words, said), said
@@ -435,11 +414,10 @@ def test_the_error_of_the_first_bad_row_is_raised_whatever_column_it_is_in():
 @pytest.mark.parametrize("label", ["\ud800", 10**5000], ids=["no Unicode", "no str"])
 def test_labels_that_cannot_name_a_column_are_refused_before_they_are_learnt(make, label):
     X, y = make({"length": [1.0, 4.0, 2.0]}), ["above", "below", label]
-    model = AMFClassifier(3, seed=42)
-    learns = model.predict_proba_then_learn_many
-    assert "cannot name a column" in refusal(model, ValueError, learns, X, y)
+    model = fresh()
+    assert "cannot name a column" in refusal(model, ValueError, learns(model), X, y)
     model.learn_many(X, y)
-    for call, *rest in ((learns, ["above"] * 3), (model.predict_proba_many,)):
+    for call, *rest in ((learns(model), ["above"] * 3), (model.predict_proba_many,)):
         assert "cannot name a column" in refusal(model, ValueError, call, X, *rest)
 
 

@@ -30,7 +30,7 @@ def caught(call, *arguments):
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         call(*arguments)
-    return [str(warning.message) for warning in found if warning.category is RuntimeWarning]
+    return [str(warning.message) for warning in found]
 
 
 def at_rows(model, rows):
@@ -132,6 +132,33 @@ def test_the_bytes_of_a_node_are_those_of_its_arrays():
     row = dict.fromkeys(range(700), 1.0)
     ((_, text),) = at_rows(model, [row, row | {700: 1.0}])
     assert f"700 features, so a node takes {64 + 16 * 700 + 8 + 24:,} bytes" in text
+
+
+# Categories are numbers as texts
+
+
+@kinds
+@pytest.mark.parametrize("is_block", [False, True])
+def test_numbers_as_texts(kind, is_block):
+    def learn(model, texts):
+        rows = [{"a": text, "b": "x" + text} for text in texts]
+        if is_block:
+            return caught(model.learn_many, pd.DataFrame(rows), [1.0] * len(rows))
+        return [text for x in rows for text in caught(model.learn_one, x, 1.0)]
+
+    model, mixed = kind(n_estimators=2, seed=1), kind(n_estimators=2, seed=1)
+    numbers = [f"{i / 4}" for i in range(60)]
+    assert learn(model, numbers[:19]) == []
+    (message,) = learn(model, numbers)
+    assert message.startswith("feature 'a' holds categories, but its first 20 are all numbers")
+    assert "such as '4.75': pass float(value)" in message
+    assert learn(model, [str(i) for i in range(100, 130)]) == []
+    assert learn(mixed, [*numbers[:10], "none", *numbers[10:]]) == []
+    model = kind(n_estimators=2, seed=1)
+    learn(model, numbers[:19])
+    with pytest.raises(UserWarning, match="feature 'a'"):
+        model.learn_one({"a": "19", "b": "y"}, 2.0)
+    assert model.n_samples == 19
 
 
 # Blocks, errors, copies and files

@@ -1,17 +1,21 @@
-"""Pickles, deep copies and clones behave and continue like the original; and memory usage."""
+"""Blocks, copies and files go on as the rows one by one would; and memory usage."""
 
 import copy
 import gc
 import pickle
+import random
 import tracemalloc
 
+import pandas as pd
 import pytest
-from forests import STREAM, VARIANTS, answers, learn, trained, variants
+import test_outliers
+import test_places
+import test_presence
+from forests import STREAM, VARIANTS, answers, content, learn, trained, variants, visits
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, load
 from river_amf.state import arena as state
-
-kinds = pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+from river_amf.state import layout
 
 
 def pickled_by(protocol):
@@ -25,6 +29,83 @@ COPIES = {
     "deepcopy": copy.deepcopy,
     "copy of a copy": lambda model: copy.deepcopy(pickle.loads(pickle.dumps(model))),
 }
+
+
+# Streams of all kinds
+
+
+def moving(n_samples=2400):
+    """Return samples whose label depends on another feature every now and then: trees restart."""
+    rng, samples = random.Random(6), []
+    for i in range(n_samples):
+        x = {"a": rng.random(), "b": rng.random(), "color": rng.choice(["red", "tan"])}
+        label = (x["ab"[i // 600 % 2]] > 0.5) ^ (rng.random() < 0.05)
+        samples.append((x, label, rng.choice([1.0, 1.0, 0.5])))
+    return samples
+
+
+def outliers():
+    """Return samples with sentinels, and with far values that are believed."""
+    samples = test_outliers.with_sentinels(test_outliers.STREAM[:900], 1e9, every=40, first=3)
+    samples[450:460] = [(x | {"c": -1e5}, y) for x, y in samples[450:460]]
+    return [(x, y, 1.0) for x, y in samples]
+
+
+SHOPS = [(x, y > 0, w) for x, y, w in test_places.STREAM]
+COSINES = {"vote": "learned", "linear": "cosines", "max_categories": 5}
+RESTARTS = {"restart_threshold": 0.5}
+OF_ALL = {
+    "one category": ({"max_categories": 1}, [*visits(200)]),
+    "few categories": ({"max_categories": 5}, [*visits(200)]),
+    "outliers": ({}, outliers()),
+    "restarts": (RESTARTS, moving()),
+    "restarts, budget": (RESTARTS | {"max_nodes": 61}, moving()),
+    "absence": ({}, test_presence.CHANGING),
+    "absence, few categories": ({"max_categories": 2}, test_presence.CHANGING),
+    "shops": ({}, SHOPS),
+    "shops, of which some are forgotten": ({"max_categories": 100}, SHOPS),
+}
+CASES = {
+    f"{kind.__name__}, {name}": (kind, *case)
+    for kind in (AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor)
+    for name, case in OF_ALL.items()
+} | {
+    "cosines": (
+        AMFClassifier,
+        COSINES,
+        [(x, y, w * (i % 13 != 5)) for i, (x, y, w) in enumerate(STREAM)],
+    ),
+    "outliers, pure cells": (AMFClassifier, {"split_pure": True}, outliers()),
+    "outliers, relevance": (AMFClassifier, {"split_intensity": "relevance"}, outliers()),
+    "restarts, vote": (AMFClassifier, RESTARTS | {"vote": "learned"}, moving()),
+}
+
+
+@pytest.mark.parametrize(("kind", "parameters", "stream"), CASES.values(), ids=CASES)
+def test_blocks_copies_and_files_are_like_rows_on_any_stream(kind, parameters, stream, tmp_path):
+    is_regressor = issubclass(kind, AMFRegressor)
+    if is_regressor:
+        stream = [(x, float(5 * len(str(y)) + len(x)), w) for x, y, w in stream]
+    rows, blocks, moved = (kind(3, seed=1, n_jobs=n, **parameters) for n in (1, 2, 1))
+    expected = []
+    for i, (x, y, w) in enumerate(stream):
+        expected.append(rows.predict_one(x) if is_regressor else rows.predict_proba_one(x))
+        rows.learn_one(x, y, w)
+        moved.learn_one(x, y, w)
+        if i % 60 == 20:
+            moved.save(tmp_path / "model")
+            moved = copy.deepcopy(pickle.loads(pickle.dumps(load(tmp_path / "model"))))
+    assert rows.n_drifts_detected() > 0 or "restart_threshold" not in parameters
+    for cut in (slice(1), slice(1, 63), slice(63, 66), slice(66, 150), slice(150, None)):
+        X, y, w = map(list, zip(*stream[cut], strict=True))
+        if is_regressor:
+            assert blocks.predict_then_learn_many(pd.DataFrame(X), y, w).tolist() == expected[cut]
+            continue
+        proba = blocks.predict_proba_then_learn_many(pd.DataFrame(X), y, w)
+        for row, p in zip(proba.to_dict("records"), expected[cut], strict=True):
+            assert {label: row[label] for label in p} == p
+    blocks.n_jobs = 1
+    assert content(blocks) == content(rows) == content(moved)
 
 
 # Pickle and deepcopy
@@ -74,26 +155,8 @@ def test_a_pickle_is_what_is_in_use_and_nothing_else(parameters):
     model = pickle.loads(data)
     assert pickle.dumps(model) == data
     arena = model._arena
-    n_trees, n_nodes = 3, arena.trees["n_nodes"].max()
-    n_boxes, n_rows = arena.trees["n_boxes"].max(), arena.counters["n_rows"][0]
-    n_features, n_classes = arena.settings["n_features"][0], arena.settings["n_classes"][0]
-    assert arena.nodes.shape == (n_trees, n_nodes)
-    assert arena.counts.shape == (n_trees, n_nodes, n_classes)
-    assert arena.boxes.shape == (n_trees, n_boxes, 2, n_features)
-    assert arena.rows.shape == (n_rows, n_features)
-    assert arena.samples.shape == (n_rows,)
-    assert arena.links.shape == (n_trees, n_rows)
-    assert arena.ranges.shape == (2, n_features)
-    assert arena.intensity.shape == (1, n_features)  # for each target of the trees
-    assert arena.is_categorical.shape == (n_features,)
-    assert arena.ranges.shape == arena.limits.shape == (2, n_features)
-    assert arena.features.shape == (n_features,)
-    assert arena.recent.shape == (n_features, 64)
-    assert arena.bias.shape == (n_classes,)
-    fades, has_relevance = (bool(arena.settings[name][0]) for name in ("fades", "relevance"))
-    assert arena.faded.shape == (n_trees, n_nodes, fades * (2 + n_classes))
-    assert arena.moments.shape == (n_features, has_relevance * n_classes, 2)
-    assert arena.buckets.shape == (n_features, 64, has_relevance * n_classes)
+    lengths = layout.lengths_in_use(arena.settings, arena.counters, arena.trees)
+    assert {axis: arena.capacities[axis] for axis in lengths} == lengths
 
 
 # Clone

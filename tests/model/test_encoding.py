@@ -65,28 +65,7 @@ def test_new_columns_come_in_order_of_type_name_and_repr():
     assert list(features) == [b"z", 10, 9, "a", "b", (2,)]
 
 
-@given(st.permutations([("b", 1.0), ("a", "red"), (3, 2), ((), "round")]))
-def test_the_order_of_keys_does_not_matter(items):
-    features = features_of(dict(items))
-    assert list(features) == [3, "a", "b", ()]
-    assert features.encode(dict(items)).values[0].tolist() == [2.0, 0.0, 1.0, 0.0]
-
-
-def test_a_feature_gets_its_column_with_its_first_value():
-    for missing in ALL_MISSING:
-        features = features_of({"size": missing})
-        assert list(features) == [], repr(missing)
-        features = learning(features, {"size": 1.0})
-        assert list(features) == ["size"]
-
-
 # Categories
-
-
-def test_codes_are_ranks_of_appearance_within_a_feature():
-    features = features_of({"c": "x", "d": "z"}, {"c": "y"}, {"c": "x", "d": "y"})
-    assert features.categories("c") == {"x": 0, "y": 1}
-    assert features.categories("d") == {"z": 0, "y": 1}
 
 
 @given(st.lists(CATEGORIES, min_size=1, unique=True), CATEGORIES)
@@ -187,9 +166,6 @@ def test_what_is_missing_and_what_is_not():
     present += [Color.RED]
     assert [value for value in ALL_MISSING if not is_missing(value)] == []
     assert [value for value in present if is_missing(value)] == []
-
-
-# Weights
 
 
 def test_a_dict_that_changes_in_place_is_encoded_anew():

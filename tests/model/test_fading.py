@@ -1,7 +1,5 @@
 """Fading: shares and odds equal replays of each node's samples, and the forest forgets."""
 
-import copy
-import itertools
 import math
 import random
 
@@ -147,50 +145,7 @@ def test_the_share_is_between_0_and_1_and_rises_after_a_drift(use_aggregation):
         model.fading_share = 0.5
 
 
-# Labels and weights
-
-
-@pytest.mark.parametrize("label", ["third", "third and rare"])
-def test_a_new_label_leaves_odds_and_shares_alone(label):
-    model = AMFClassifier(n_estimators=3, fading_factor=0.6, seed=1)
-    for x in points(400):
-        model.learn_one(x, is_positive(x))
-    x = {"a": 0.2, "b": 5.0, "c": 0.9}
-    for tree in range(3):
-        other = copy.deepcopy(model)
-        table = inspection.node_table(other, tree).set_index("node")
-        faded = other._arena.faded[tree, : len(table)].copy()
-        on_path = set(tables.path(table.reset_index(), x, other, tree))
-        other.learn_one(x, label)
-        after = inspection.node_table(other, tree).set_index("node")
-        beside = [node for node in table.index if node not in on_path]
-        assert len(beside) > 10
-        assert table.loc[beside, "log_odds"].equals(after.loc[beside, "log_odds"])
-        assert np.array_equal(other._arena.faded[tree, beside, :4], faded[beside, :4])
-        assert not other._arena.faded[tree, beside, 4].any()
-        root = tables.root(after.reset_index())
-        assert after.loc[root, "counts"][label] == 1.0
-        assert other._arena.faded[tree, root, 4] == 1.0
-
-
-@pytest.mark.parametrize("fading_factor", [0.3, 0.9])
-@settings(max_examples=25)
-@given(st.lists(st.tuples(COMPLETE, st.sampled_from("xy")), min_size=1, max_size=25))
-def test_counts_of_weight_two_are_those_of_learning_twice(fading_factor, stream):
-    twice, doubled = (
-        AMFClassifier(n_estimators=2, n_classes=2, seed=1, fading_factor=fading_factor)
-        for _ in range(2)
-    )
-    for x, y in stream:
-        twice.learn_one(x, y)
-        twice.learn_one(x, y)
-        doubled.learn_one(x, y, w=2.0)
-    one, other = twice._arena, doubled._arena
-    assert one.trees["n_nodes"].tolist() == other.trees["n_nodes"].tolist()
-    for tree, n_nodes in enumerate(one.trees["n_nodes"]):
-        assert np.array_equal(one.counts[tree, :n_nodes, :2], other.counts[tree, :n_nodes, :2])
-        faded, of_other = (arena.faded[tree, :n_nodes, 1:4] for arena in (one, other))
-        assert faded == pytest.approx(of_other, rel=1e-12)
+# Weights
 
 
 @pytest.mark.parametrize("weight", [1e-9, 1e-12])
@@ -217,26 +172,3 @@ def test_a_label_that_is_gone_fades_to_zero(fading_factor, weight):
         assert ((faded == 0.0) | (faded > 2.3e-308)).all()
     assert faded[0] == 0.0
     assert 0.0 < model.predict_proba_one({"a": 1.0})["gone"] < 0.01
-
-
-# Extremes
-
-
-@pytest.mark.parametrize("fading_factor", [5e-324, 1e-300, 1e-10, 0.5, 1 - 1e-16])
-def test_parameters_and_weights_of_any_size_give_probabilities(fading_factor):
-    # the product of both lists: what overflows is often a product of extremes
-    cases = itertools.product(
-        [1e-300, 1e-30, 1.0, 1e17, 1e300], [[1.0], [1e300, 1.0], [1e-300], [0.3, 1e6]]
-    )
-    for seed, (dirichlet, weights) in enumerate(cases):
-        model = AMFClassifier(
-            n_estimators=2, fading_factor=fading_factor, dirichlet=dirichlet, seed=seed
-        )
-        rng = random.Random(seed)
-        for i, x in enumerate(points(150, seed)):
-            y = is_positive(x) if rng.random() < 0.8 else rng.randrange(3)
-            proba = model.predict_proba_one(x)
-            total = sum(proba.values())
-            assert not proba or total == pytest.approx(1.0), (dirichlet, weights)
-            model.learn_one(x, y, w=weights[i % len(weights)])
-        assert 0.0 <= model.fading_share <= 1.0, (dirichlet, weights)

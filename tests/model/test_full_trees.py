@@ -50,14 +50,17 @@ def test_full_tree_follows_a_range_that_moves(kind):
 @kinds
 def test_full_tree_stays_within_its_limit(kind):
     model, structures = kind(n_estimators=2, seed=1, max_nodes=LIMIT), set()
+    sizes = []
     if "restart_threshold" in model._parameters:
         model.restart_threshold = None
-    for x, y in moved_range(kind):
+    for i, (x, y) in enumerate(moved_range(kind)):
         model.learn_one(x, y)
         assert max(n_nodes(model)) <= LIMIT
+        sizes += [model.memory_usage] * (i >= 1000 and i % 10 == 0)
         if n_nodes(model) == [LIMIT, LIMIT]:
             structures.add(inspection.node_table(model)["threshold"].sum())
     assert len(structures) > 10
+    assert len({*sizes}) == 1
 
 
 @kinds

@@ -1,33 +1,36 @@
 """Our forests inside river's wrappers, ensembles, selections and pipelines."""
 
+import math
 import random
 
 import pytest
-from river import (
-    bandit,
-    compose,
-    ensemble,
-    metrics,
-    model_selection,
-    preprocessing,
-)
+from river import bandit, compose, ensemble, metrics, model_selection, preprocessing
+from river.conf import Interval
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+
+FORESTS = [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
+forests = pytest.mark.parametrize("kind", FORESTS)
+regressors = pytest.mark.parametrize("kind", FORESTS[2:])
 
 
 def small(kind=AMFClassifier, **parameters):
     return kind(n_estimators=3, **{"seed": 1} | parameters)
 
 
-def stream(n_samples, concept=lambda x: x["a"] > x["b"], seed=1):
-    """Two informative numbers, an uninformative category and number, and occasional gaps."""
+def stream(n_samples, kind=AMFClassifier, seed=1):
+    """Two informative numbers, a category, an uninformative number, and occasional gaps."""
     rng = random.Random(seed)
     for _ in range(n_samples):
         x = {"a": rng.random(), "b": rng.random(), "noise": rng.random()}
-        y = concept(x)
+        y = x["a"] > x["b"]
         if rng.random() < 0.1:
             del x["noise"]  # not None, which river's trees cannot handle
-        yield x | {"color": rng.choice(["red", "green"])}, y
+        x["color"] = rng.choice(["red", "green"])
+        if issubclass(kind, AMFRegressor):
+            y = 20.0 + 5.0 * x["a"] + 8.0 * x["b"] + 2.0 * (x["color"] == "red")
+            y += rng.gauss(0.0, 0.3)
+        yield x, y
 
 
 def answers(model, samples):
@@ -39,43 +42,45 @@ def answers(model, samples):
     return given
 
 
-def accuracy(model, samples, last):
-    """Predict, then learn; return the share of right answers among the last ones."""
+def score(model, samples, last=500):
+    """Predict, then learn; return the accuracy or the R^2 of the last answers."""
     samples = list(samples)
-    given = answers(model, samples)
-    pairs = list(zip(given, samples, strict=True))[-last:]
-    return sum(label == y for label, (_, y) in pairs) / last
+    metric = metrics.Accuracy() if isinstance(samples[0][1], bool) else metrics.R2()
+    for answer, (_, y) in list(zip(answers(model, samples), samples, strict=True))[-last:]:
+        metric.update(y, answer)
+    return metric.get()
 
 
-# Ensembles
+# Ensembles and selection
+
+ENSEMBLES = {
+    AMFClassifier: [
+        ensemble.BaggingClassifier,
+        ensemble.ADWINBaggingClassifier,
+        ensemble.LeveragingBaggingClassifier,
+        ensemble.AdaBoostClassifier,
+        ensemble.ADWINBoostingClassifier,
+        ensemble.BOLEClassifier,
+    ],
+    # the adaptive forests have the same methods as the others, so one wrapper is enough
+    AdaptiveAMFClassifier: [ensemble.BaggingClassifier],
+    AMFRegressor: [ensemble.BaggingRegressor, ensemble.SRPRegressor],
+    AdaptiveAMFRegressor: [ensemble.BaggingRegressor],
+}
 
 
-ENSEMBLES = [
-    ensemble.BaggingClassifier,
-    ensemble.ADWINBaggingClassifier,
-    ensemble.LeveragingBaggingClassifier,
-    ensemble.AdaBoostClassifier,
-    ensemble.ADWINBoostingClassifier,
-    ensemble.BOLEClassifier,
-]
-
-
-# the adaptive forest has the same methods as the other, so one wrapper is enough
 @pytest.mark.parametrize(
-    ("wrapper", "kind"),
-    [*((wrapper, AMFClassifier) for wrapper in ENSEMBLES), (ENSEMBLES[0], AdaptiveAMFClassifier)],
+    ("kind", "wrapper"), [(kind, wrapper) for kind in FORESTS for wrapper in ENSEMBLES[kind]]
 )
-def test_ensembles_learn_and_their_members_differ(wrapper, kind):
+def test_ensembles_learn_and_their_members_differ(kind, wrapper):
+    samples = [(x | {"color": float(x["color"] == "red")}, y) for x, y in stream(1000, kind)]
     model = wrapper(small(kind), n_models=3, seed=1)
-    assert accuracy(model, stream(1000), last=500) > 0.85
-    x, _ = next(stream(1, seed=2))
-    probas = [member.predict_proba_one(x)[True] for member in model]
-    assert len(set(probas)) == 3
-    total = sum(model.predict_proba_one(x).values())
-    assert total == pytest.approx(1.0, abs=1e-9)
-
-
-# Selection
+    assert score(model, samples) > (0.4 if issubclass(kind, AMFRegressor) else 0.85)
+    x, _ = samples[0]
+    predict = getattr(kind, "predict_proba_one", kind.predict_one)
+    assert len({str(predict(getattr(member, "model", member), x)) for member in model}) == 3
+    again = wrapper(small(kind), n_models=3, seed=1)
+    assert answers(model.clone(), samples[:100]) == answers(again, samples[:100])
 
 
 @pytest.mark.parametrize(
@@ -93,28 +98,69 @@ def test_ensembles_learn_and_their_members_differ(wrapper, kind):
 def test_the_better_forest_is_found(select):
     models = [*(small(max_nodes=1, seed=seed) for seed in (2, 3)), small()]
     model = select(models)
-    assert accuracy(model, stream(1500), last=500) > 0.85
+    assert score(model, stream(1500)) > 0.85
     assert model.best_model is models[2]
 
 
-# Pipelines
+# Pipelines and targets
 
 
 def test_numbers_and_categories_go_their_ways_in_a_union():
     numbers = compose.Select("a", "b") | preprocessing.StandardScaler()
     colors = compose.Select("color") | preprocessing.OneHotEncoder()
     model = (numbers + colors) | small()
-    assert accuracy(model, stream(1000), last=500) > 0.85
+    assert score(model, stream(1000)) > 0.85
     assert not model.clone().predict_proba_one({"a": 0.1, "b": 0.2, "color": "red"})
 
 
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
-def test_keywords_that_no_classifier_has_are_refused_and_left_out_by_pipelines(kind):
+@forests
+def test_unknown_keywords_are_refused_and_left_out_by_pipelines(kind):
     model = small(kind)
-    model.learn_one({"a": 1.0}, "b")
-    for call in (model.predict_one, model.predict_proba_one):
-        with pytest.raises(TypeError, match="unexpected keyword argument 't'"):
-            call({"a": 1.0}, t=3)
+    model.learn_one({"a": 1.0}, 2.0)
+    calls = [(model.predict_one, {"t": 3}), (model.learn_one, {"y": 2.0, "weight": 2.0})]
+    if hasattr(kind, "predict_proba_one"):
+        calls.append((model.predict_proba_one, {"t": 3}))
+    else:
+        calls.append((model.predict_one, {"with_interval": True, "levels": 0.5}))
+    for call, given in calls:
+        with pytest.raises(TypeError, match=f"unexpected keyword argument '{[*given][-1]}'"):
+            call({"a": 1.0}, **given)
     pipeline = preprocessing.StandardScaler() | model
-    assert pipeline.predict_one({"a": 1.0}, t=3) == "b"
-    assert pipeline.predict_proba_one({"a": 1.0}, t=3) == {"b": 1.0}
+    assert pipeline.predict_one({"a": 1.0}, t=3) == 2.0
+    if hasattr(kind, "predict_proba_one"):
+        assert pipeline.predict_proba_one({"a": 1.0}, t=3) == {2.0: 1.0}
+
+
+@regressors
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        preprocessing.TargetStandardScaler,
+        preprocessing.TargetMinMaxScaler,
+        lambda model: compose.TargetTransformRegressor(model, math.log1p, math.expm1),
+    ],
+    ids=["standard", "min and max", "logarithm"],
+)
+def test_a_transformed_target_is_learned(kind, wrap):
+    model, samples = wrap(small(kind)), [*stream(800, kind)]
+    first = answers(model, samples)
+    assert score(wrap(small(kind)), samples) > 0.5
+    assert answers(model.clone(), samples) == first
+
+
+@regressors
+def test_a_pipeline_hands_intervals_through(kind):
+    model, n_inside = preprocessing.StandardScaler() | small(kind), 0
+    for x, y in stream(800, kind):
+        x = {"a": x["a"], "b": x["b"]}
+        interval = model.predict_one(x, with_interval=True)
+        assert type(interval) is Interval
+        n_inside += y in interval
+        model.learn_one(x, y)
+    assert 0.86 < n_inside / 800 < 0.94
+    scaled = model["StandardScaler"].transform_one(x)
+    expected = model[kind.__name__].predict_interval_one(scaled, 0.8)
+    assert model.predict_one(x, with_interval=True, level=0.8) == expected
+    assert expected.width < interval.width
+    with pytest.raises(ValueError, match="level must be a number strictly between 0 and 1"):
+        model.predict_one(x, with_interval=True, level=90)

@@ -118,33 +118,31 @@ def drifting(n, draw):
     return rows
 
 
-@pytest.mark.parametrize("parameters", [{}, {"vote": "learned"}], ids=["mean", "learned vote"])
-def test_trees_that_restart_equal_the_reference(parameters):
-    model, reference = test_naive.pair(restart_threshold=0.1, **parameters)
-    rows = drifting(500, random.Random(5))
+RESTARTS = {
+    "mean": (test_naive, {}),
+    "learned vote": (test_naive, {"vote": "learned"}),
+    "numbers": (test_naive_regression, {}),
+    "numbers, trend": (test_naive_regression, {"trend": "ridge"}),
+}
+
+
+@pytest.mark.parametrize(("naive", "parameters"), RESTARTS.values(), ids=RESTARTS)
+def test_trees_that_restart_equal_the_reference(naive, parameters):
+    model, reference = naive.pair(restart_threshold=0.1, **parameters)
+    is_regressor = isinstance(model, AMFRegressor)
+    check, scale = (same_numbers, [2000.0]) if is_regressor else (same_probabilities, [])
+    rows = drifting(400 if is_regressor else 500, random.Random(5))
+    if is_regressor:
+        rows = [(x, x["a"] + i * 29 % 13 * (i > 340) * 99.0, w) for i, (x, _, w) in enumerate(rows)]
     for i, (x, _, _) in enumerate(rows):
-        same_probabilities(model, reference, x)
+        check(model, reference, x)
         if i >= 9:
             model.learn_one(*rows[i - 9])
             reference.learn_one(*rows[i - 9])
     assert any(tree.n_restarts for tree in reference.trees)
-    test_naive.check_same_state(model, reference)
-
-
-@pytest.mark.parametrize("parameters", [{}, {"trend": "ridge"}], ids=["trees", "trend"])
-def test_regressors_that_restart_equal_the_reference(parameters):
-    model, reference = test_naive_regression.pair(restart_threshold=0.1, **parameters)
-    rows = drifting(400, random.Random(5))
-    rows = [(x, x["a"] + (i * 29 % 13) * (i > 340) * 99.0, w) for i, (x, _, w) in enumerate(rows)]
-    for i, (x, _, _) in enumerate(rows):
-        same_numbers(model, reference, x)
-        if i >= 9:
-            model.learn_one(*rows[i - 9])
-            reference.learn_one(*rows[i - 9])
-    assert [tree.n_restarts for tree in reference.trees] == [0, 1]
     for tree in range(2):
-        test_naive_regression.check_same_tree(model, reference, tree, 2000.0)
-    test_naive_regression.check_same_state(model, reference)
+        naive.check_same_tree(model, reference, tree, *scale)
+    naive.check_same_state(model, reference)
 
 
 def in_blocks(model, rows, draw, is_single):
@@ -189,21 +187,35 @@ ALL = {f"classifier, {name}": (AMFClassifier, more) for name, more in CLASSIFIER
 }
 
 
+def made(name, n_estimators=3):
+    kind, parameters = ALL[name]
+    return kind(**({"n_estimators": n_estimators} | parameters), seed=3)
+
+
+def drifting_for(name, n):
+    """Return samples whose labels or targets drift."""
+    rows = drifting(n, random.Random(2))
+    if ALL[name][0] is AMFRegressor:
+        rows = [(x, 2.0 * x["a"] + x["b"] + i // 60, w) for i, (x, _, w) in enumerate(rows)]
+    return rows
+
+
+def moved(model):
+    """Return copies of a model of all kinds."""
+    file = io.BytesIO()
+    model.save(file)
+    file.seek(0)
+    return [pickle.loads(pickle.dumps(model)), copy.deepcopy(model), load(file)]
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_blocks_equal_single_samples(name):
-    kind, parameters = ALL[name]
-    single, blocks = (kind(**({"n_estimators": 3} | parameters), seed=3) for _ in range(2))
-    rows = drifting(250, random.Random(2))
-    if kind is AMFRegressor:
-        rows = [(x, 2.0 * x["a"] + x["b"] + i // 60, w) for i, (x, _, w) in enumerate(rows)]
+    single, blocks, rows = made(name), made(name), drifting_for(name, 250)
     expected = in_blocks(single, rows, random.Random(4), is_single=True)
     found = in_blocks(blocks, rows, random.Random(4), is_single=False)
     assert [list(p) if type(p) is list else p for p in expected] == found
     assert pickle.dumps(single) == pickle.dumps(blocks)
-    file = io.BytesIO()
-    single.save(file)
-    file.seek(0)
-    twins = pickle.loads(pickle.dumps(single)), copy.deepcopy(single), load(file)
+    twins = moved(single)
     for x, y, w in rows[-40:]:
         for model in (single, *twins):
             model.learn_one(x, y, w)
@@ -243,11 +255,10 @@ def test_a_late_chunk_leaves_nothing_to_the_next(make, monkeypatch):
 
 @pytest.mark.parametrize("name", ALL)
 def test_predictions_are_part_of_copies_and_files(name):
-    kind, parameters = ALL[name]
     rows = drifting(60, random.Random(8))
     rows = [(x, float(len(str(y))), 0.0 if i < 3 else w) for i, (x, y, w) in enumerate(rows)]
     frame = pd.DataFrame([x for x, _, _ in rows], dtype=object)
-    single, blocks = (kind(**({"n_estimators": 3} | parameters), seed=3) for _ in range(2))
+    single, blocks = made(name), made(name)
     for x, y, w in rows[20:40]:
         single.learn_one(x, y, w)
         blocks.learn_one(x, y, w)
@@ -258,10 +269,7 @@ def test_predictions_are_part_of_copies_and_files(name):
     judges = name != "classifier, mean"
     n_kept = min(20, single.max_pending) * judges
     assert {len(copy.deepcopy(each)._engine.late) for each in (single, blocks)} == {n_kept}
-    file = io.BytesIO()
-    single.save(file)
-    file.seek(0)
-    models = [single, pickle.loads(pickle.dumps(blocks)), copy.deepcopy(single), load(file), blocks]
+    models = [single, *moved(single), pickle.loads(pickle.dumps(blocks)), blocks]
     for model in models[:-1]:
         for x, y, w in rows:
             model.learn_one(x, y, w)

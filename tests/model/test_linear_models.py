@@ -1,18 +1,15 @@
 """Linear experts in the learned vote: what users rely on, and numbers at the limits of floats.
 
-`test_naive.py` compares them with a slow reference, and `test_naive_linear_models_self.py` that
-reference with closed forms. Copies, files, blocks and budgets are tested with those of all forests.
+`test_naive.py` compares them with a slow reference. Copies, files, blocks, budgets and units are
+tested with those of all forests.
 """
 
 import math
-import pickle
 import random
-from itertools import pairwise
 
 import numpy as np
-import pandas as pd
 import pytest
-from forests import STREAM, pickled
+from forests import STREAM, learn
 from test_naive import check_same_linear_models, pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
@@ -28,15 +25,6 @@ parameters = pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARA
 
 def made(kind=AMFClassifier, **parameters):
     return kind(**({"n_estimators": 3, "seed": 42} | parameters))
-
-
-def probabilities(model, stream):
-    """Return what is predicted for each sample before it is learned."""
-    predicted = []
-    for x, y, w in stream:
-        predicted.append(model.predict_proba_one(x))
-        model.learn_one(x, y, w=w)
-    return predicted
 
 
 def check_is_sane(model):
@@ -59,59 +47,7 @@ def check_are_sane(values):
     assert not np.signbit(values[values == 0]).any()
 
 
-def scaled(stream, factor):
-    """Multiply all numbers by a factor."""
-    return [
-        ({k: v * factor if isinstance(v, float | int) else v for k, v in x.items()}, y, w)
-        for x, y, w in stream
-    ]
-
-
 # Users' views
-
-
-@parameters
-@pytest.mark.parametrize("power", [-60, 3, 60])
-def test_powers_of_two_as_units_change_not_a_bit(parameters, power):
-    expected = probabilities(made(**parameters), STREAM[:330])
-    assert probabilities(made(**parameters), scaled(STREAM[:330], 2.0**power)) == expected
-
-
-@parameters
-def test_predicting_changes_nothing(parameters):
-    # some rows are the same, and would be taken for those that wait
-    quiet, asked = (made(**parameters, max_pending=0) for _ in range(2))
-    for i, (x, y, w) in enumerate(STREAM[:330]):
-        if i % 3:
-            asked.predict_proba_one(x)
-            asked.predict_proba_one(STREAM[i // 2][0])
-        if i % 5 == 0:
-            asked.predict_proba_one(x)
-        for model in (quiet, asked):
-            model.learn_one(x, y, w=w)
-    assert pickled(quiet) == pickled(asked)
-
-
-@parameters
-@pytest.mark.parametrize("n_jobs", [1, 2, 7])
-def test_blocks_are_like_their_rows_to_the_bit(parameters, n_jobs):
-    stream = [(x, y, 0.0 if i % 13 == 5 else w) for i, (x, y, w) in enumerate(STREAM[:500])]
-    X, y, w = zip(*stream, strict=True)
-    rows = made(**parameters)
-    expected = probabilities(rows, stream)
-    blocks = made(**parameters, n_jobs=n_jobs)
-    names = list(dict.fromkeys(name for x in X for name in x))
-    frame = pd.DataFrame({name: [x.get(name) for x in X] for name in names})
-    found = []
-    for start, stop in pairwise([0, 1, 40, 41, 300, 500]):
-        proba = blocks.predict_proba_then_learn_many(
-            frame[start:stop], list(y[start:stop]), list(w[start:stop])
-        )
-        found += proba.to_dict("records")
-    for row, p in zip(found, expected, strict=True):
-        assert {label: row[label] for label in p} == p
-    blocks.n_jobs = 1
-    assert pickle.dumps(blocks) == pickle.dumps(rows)
 
 
 @pytest.mark.parametrize("linear", ["logistic", "cosines", "auto"])
@@ -119,7 +55,7 @@ def test_trees_are_the_same_whatever_models_are_beside_them(linear):
     plain = made(vote="learned")
     combined = made(vote="learned", linear=linear)
     for model in (plain, combined):
-        probabilities(model, STREAM[:330])
+        learn(model, STREAM[:330])
     one, other = plain._arena.used_arrays(), combined._arena.used_arrays()
     for arrays in (one, other):
         assert arrays["trees"]["vote_weight"].any()

@@ -1,9 +1,7 @@
 """Bounds on memory: categories that are replaced."""
 
-import itertools
 import pickle
 
-import pandas as pd
 import pytest
 from forests import visits
 from hypothesis import given, settings
@@ -12,21 +10,6 @@ from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
 from river_amf import AMFClassifier
 from river_amf.inputs.categories import Categories
-
-
-def forest(**parameters):
-    return AMFClassifier(**{"n_estimators": 3, "seed": 1, "max_categories": 5} | parameters)
-
-
-def table_of(samples):
-    return (
-        pd.DataFrame([x for x, _, _ in samples]),
-        [y for _, y, _ in samples],
-        [w for _, _, w in samples],
-    )
-
-
-# Categories
 
 
 @settings(max_examples=50)
@@ -49,7 +32,7 @@ def test_a_new_category_takes_the_code_of_the_one_used_longest_ago(bound, values
 
 
 def test_a_category_that_was_replaced_is_unknown():
-    model = forest(max_categories=4)
+    model = AMFClassifier(n_estimators=3, seed=1, max_categories=4)
     for color in "redgreen":
         model.learn_one({"color": color}, color < "f")
     assert model._features.categories("color") == {"r": 0, "e": 1, "g": 3, "n": 2}
@@ -75,31 +58,3 @@ def test_trees_with_few_categories_equal_the_reference(parameters, bound):
     for tree in range(2):
         check_same_tree(model, reference, tree)
     check_same_state(model, reference)
-
-
-CUTS = [[], [1], [7, 8, 150], range(0, 200, 13)]
-
-
-@pytest.mark.parametrize("n_jobs", [2])
-@pytest.mark.parametrize("parameters", [{}, ADAPTIVE], ids=["plain", "adaptive"])
-@pytest.mark.parametrize("bound", [1, 5])
-def test_blocks_are_learnt_like_their_rows(parameters, bound, n_jobs):
-    samples = list(visits(200))
-    rows = forest(max_categories=bound, **parameters)
-    expected = []
-    for x, y, w in samples:
-        expected.append(rows.predict_proba_one(x))
-        rows.learn_one(x, y, w)
-    for cuts in CUTS:
-        model = forest(max_categories=bound, n_jobs=n_jobs, **parameters)
-        ends = [0, *cuts, len(samples)]
-        for start, stop in itertools.pairwise(ends):
-            part = samples[start:stop]
-            if not part:
-                continue
-            proba = model.predict_proba_then_learn_many(*table_of(part))
-            for i, row in enumerate(proba.to_dict("records")):
-                known = expected[start + i]
-                assert {label: row[label] for label in known} == known
-        model.n_jobs = 1
-        assert pickle.dumps(model) == pickle.dumps(rows)

@@ -9,6 +9,7 @@ from forests import by_hand
 from generated import PARAMETERS_OF_NUMBERS, streams_of_numbers
 from hypothesis import assume, given, settings
 from regressors import ends
+from test_naive import check_same_features, same_nodes
 
 from river_amf import AMFRegressor, inspection
 from river_amf.engine.settings import begin
@@ -63,26 +64,13 @@ def pair(n_estimators=2, **parameters):
 
 def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
     """Compare a tree node by node; `scale` is the range of the targets."""
-    table = inspection.node_table(model, tree).set_index("node")
-    names, arena = list(model._features), model._arena
-    own = reference.trees[tree]
-    log_odds = own.log_odds()
+    arena, own = model._arena, reference.trees[tree]
     if own.root is None:
-        assert len(table) == 0
+        assert len(inspection.node_table(model, tree)) == 0
         return
-    pending = [(int(table.index[table["parent"] < 0][0]), own.root)]
-    n_nodes = 0
-    # times follow from relevance, which loses digits where values are next to each other
-    precision = 1e-9 if model.split_intensity == "relevance" else 1e-12
-    while pending:
-        index, node = pending.pop()
-        row = table.loc[index]
-        n_nodes += 1
-        assert row["time"] == pytest.approx(node.time, rel=precision)
-        box = {names[j]: ends for j, ends in node.box().items()}
-        assert row["range_min"] == {name: low for name, (low, _) in box.items()}
-        assert row["range_max"] == {name: high for name, (_, high) in box.items()}
-        sums = node.sums()
+    log_odds = own.log_odds()
+    for row, node in same_nodes(model, tree, own.root, log_odds.get, 1e-9):
+        index, sums = row.name, node.sums()
         assert row["n_samples"] == node.n_samples()
         mean, squares = arena.targets[tree, index, [MEAN, SQUARES]]
         assert mean == pytest.approx(sums.mean, rel=1e-12, abs=tolerance * scale)
@@ -94,14 +82,6 @@ def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
             mean, squares = faded[FADED_COUNTS + MEAN], faded[FADED_COUNTS + SQUARES]
             assert mean == pytest.approx(sums.mean, rel=1e-12, abs=tolerance * scale)
             assert squares == pytest.approx(sums.squares, rel=1e-9, abs=ROUNDING * scale**2)
-        if node.is_leaf():
-            assert row["left"] < 0
-        else:
-            assert row["feature"] == names[node.feature]
-            assert row["threshold"] == pytest.approx(node.threshold, rel=1e-12, abs=1e-300)
-            assert row["log_odds"] == pytest.approx(log_odds[node], rel=1e-9, abs=1e-9)
-            pending += [(int(row["left"]), node.left), (int(row["right"]), node.right)]
-    assert n_nodes == len(table)
     assert arena.trees["random_state"][tree] == own.random.state
     state = arena.trees[tree]
     assert state["variance"] == pytest.approx(own.noise() or 0.0, rel=1e-9)
@@ -111,16 +91,7 @@ def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
 
 def check_same_state(model, reference):
     """Compare the state outside the trees."""
-    arena = model._arena
-    for j, column in enumerate(reference.columns.values()):
-        if not column.is_categorical:
-            assert tuple(arena.ranges[:, j]) == (column.range.low, column.range.high)
-            assert arena.features["credit"][j] == pytest.approx(column.range.credit, abs=1e-12)
-        if model.split_intensity == "relevance":
-            relevance = column.relevance(reference.n_learnt)
-            assert arena.features["relevance"][j] == pytest.approx(relevance, abs=1e-9)
-    if model.fading_factor is not None:
-        assert model.fading_share == pytest.approx(reference.fading_share(), rel=1e-9)
+    check_same_features(model, reference, 1e-9)
 
 
 def learn_both(model, reference, stream, tolerance=TOLERANCE):

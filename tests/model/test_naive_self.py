@@ -1,22 +1,18 @@
-"""The reference itself: its recursions against enumeration, on small cases."""
+"""The references themselves: their recursions against enumeration, on small cases."""
 
 import itertools
 import math
+import random
 
 import naive
+import naive_regression
 import pytest
-from generated import streams
+from generated import PARAMETERS_OF_NUMBERS, streams, streams_of_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
-STATES = [123456789012345, 987654321098765]
-
-
-def forest(n_estimators=2, **parameters):
-    return naive.NaiveForest(STATES[:n_estimators], [17, 4][:n_estimators], **parameters)
-
-
-# Fading ------------------------------------------------------------------------------------------
+SEEDS = [123456789012345, 987654321098765], [17, 4]
 
 FADING = st.fixed_dictionaries(
     {"fading_factor": st.sampled_from([0.3, 0.6, 0.95])},
@@ -31,6 +27,17 @@ FADING = st.fixed_dictionaries(
 )
 
 
+def log_of_all_ways(probabilities):
+    """Sum the products of every way of switching between two estimators; return the logarithm."""
+    total = 0.0
+    for ways in itertools.product((0, 1), repeat=len(probabilities)):
+        product = 0.5 * math.prod(p[way] for p, way in zip(probabilities, ways, strict=True))
+        for one, other in itertools.pairwise(ways):
+            product *= naive.SWITCHING / 2 + (1 - naive.SWITCHING) * (one == other)
+        total += product
+    return math.log(total)
+
+
 def test_a_node_weighs_every_way_of_switching_between_its_two_estimators():
     labels = [0, 1, 1, 2, 0, 0, 1, 2]
     mixture = naive.Mixture([0.0] * 3, [0.0] * 3, 0.0, 0.5, 0.3, 0.7)
@@ -43,13 +50,26 @@ def test_a_node_weighs_every_way_of_switching_between_its_two_estimators():
         faded = sum(p for p, other in zip(powers, before, strict=True) if other == y)
         probabilities.append((whole, (faded + 0.3) / (sum(powers) + 0.9)))
         log_p += mixture.learn(y, 1.0)
-    total = 0.0
-    for ways in itertools.product((0, 1), repeat=len(labels)):
-        product = 0.5 * math.prod(p[way] for p, way in zip(probabilities, ways, strict=True))
-        for one, other in itertools.pairwise(ways):
-            product *= naive.SWITCHING / 2 + (1 - naive.SWITCHING) * (one == other)
-        total += product
-    assert log_p == pytest.approx(math.log(total), rel=1e-12)
+    assert log_p == pytest.approx(log_of_all_ways(probabilities), rel=1e-12)
+
+
+def test_a_node_of_numbers_weighs_every_way_of_switching_between_its_two_densities():
+    # as if the two densities were given; sigma^2 and the parent's estimate do not matter to that
+    rng = random.Random(6)
+    forest = naive_regression.NaiveRegressor(*SEEDS, fading_factor=0.6)
+    node, densities = naive_regression.RegressionNode(forest, 0.0), []
+    for _ in range(9):
+        sample = naive_regression.Sample({}, rng.gauss(0, 1), 1.0, {})
+        logs = [
+            naive_regression.log_density(sample.target, sums, 0.3, 2.0)
+            for sums in (node.sums(), node.faded_sums())
+        ]
+        densities.append([*map(math.exp, logs)])
+        log_p, node.share = node.score(sample, 0.3, 2.0)
+        node.samples.append(sample)
+        node.log_densities.append(log_p)
+    expected = log_of_all_ways(densities)
+    assert math.fsum(node.log_densities) == pytest.approx(expected, rel=1e-12)
 
 
 def log_weights_by_prunings(node, share_and_log_w, split_prior):
@@ -74,7 +94,7 @@ def log_weights_by_prunings(node, share_and_log_w, split_prior):
 def test_fading_with_a_constant_prior_is_the_average_of_all_prunings(stream, parameters):
     # If C and a are constant, each node is as if it had learned its samples from a fresh state, and
     # the log-odds follow from the weights of these replays, whatever the structure went through.
-    model = forest(n_classes=3, dirichlet=0.2, **parameters)
+    model = naive.NaiveForest(*SEEDS, n_classes=3, dirichlet=0.2, **parameters)
     for x, y, w in stream:
         model.learn_one(x, y, w)
     for tree in model.trees:
@@ -97,3 +117,37 @@ def test_fading_with_a_constant_prior_is_the_average_of_all_prunings(stream, par
                 total += weight
             expected = [e / total for e in expected]
             assert tree.predict(values) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.slow
+@settings(max_examples=150)
+@given(streams_of_numbers(max_size=24), PARAMETERS_OF_NUMBERS)
+def test_the_recursion_for_numbers_is_the_average_of_all_prunings(stream, parameters):
+    parameters["max_nodes"] = min(parameters.get("max_nodes", 9), 9)
+    recursive, enumerating = (
+        naive_regression.NaiveRegressor(*SEEDS, **parameters, enumerates=enumerates)
+        for enumerates in (False, True)
+    )
+    scale = max(abs(float(y) - float(stream[0][1])) for _, y, _ in stream)
+    tolerance = max(1e-12 * scale, 9 * 5e-324)  # numbers that small have few digits
+    for x, y, w in stream:
+        expected = enumerating.predict_one(x)
+        assert recursive.predict_one(x) == pytest.approx(expected, rel=1e-15, abs=tolerance)
+        recursive.learn_one(x, y, w)
+        enumerating.learn_one(x, y, w)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2.5, 40])
+def test_the_density_is_students(n):
+    node = naive_regression.Sums(n, 3.0 if n else 0.0, 7.0 if n > 1 else 0.0)
+    prior_mean, noise = -1.5, 0.4
+    alpha = 0.5 + n / 2
+    beta = 0.5 * noise + node.squares / 2 + n * (node.mean - prior_mean) ** 2 / (2 * (1 + n))
+    law = stats.t(
+        2 * alpha,
+        loc=(n * node.mean + prior_mean) / (n + 1),
+        scale=math.sqrt(beta * (n + 2) / (alpha * (n + 1))),
+    )
+    for y in (-1.5, 3.0, 0.2, 1e4):
+        log_density = naive_regression.log_density(y, node, prior_mean, noise)
+        assert log_density == pytest.approx(law.logpdf(y), rel=1e-12)

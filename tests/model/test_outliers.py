@@ -1,11 +1,9 @@
 """Values far outside the range: what they cost, and when they are believed."""
 
 import functools
-import pickle
 import random
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
@@ -122,7 +120,7 @@ def test_far_values_are_believed_when_several_come_in_short_order(parameters):
         assert range_of(model)[1] == 1e6
 
 
-# Affine maps, blocks, copies
+# Affine maps
 
 
 def moved(stream, scale, shift):
@@ -148,26 +146,6 @@ def test_affine_maps_change_nothing_outliers_or_not(parameters, scale, shift, to
         )
         plain.learn_one(x, y)
         mapped.learn_one(z, y)
-
-
-@robust
-def test_blocks_with_outliers_are_like_their_rows(parameters):
-    stream = with_sentinels(STREAM[:900], 1e9, every=40, first=3)
-    stream[450:460] = [(x | {"c": -1e5}, y) for x, y in stream[450:460]]
-    rows, blocks = made(**parameters), made(**parameters, n_jobs=2)
-    expected = []
-    for x, y in stream:
-        expected.append(rows.predict_proba_one(x))
-        rows.learn_one(x, y)
-    start = 0
-    for size in (1, 62, 3, 200, 634):
-        X, y = zip(*stream[start : start + size], strict=True)
-        proba = blocks.predict_proba_then_learn_many(pd.DataFrame(X), list(y))
-        for row, p in zip(proba.to_dict("records"), expected[start:], strict=False):
-            assert {label: row[label] for label in p} == p
-        start += size
-    blocks.n_jobs = 1
-    assert pickle.dumps(blocks) == pickle.dumps(rows)
 
 
 # What is left unchanged

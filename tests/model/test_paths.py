@@ -186,14 +186,7 @@ def test_the_steps_are_those_of_the_reference(parameters):
                 remaining *= naive.sigma(-odds)
 
 
-@pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS.keys())
-def test_the_nodes_on_the_paths_mix_to_the_prediction(parameters):
-    for labels, n_samples in [("abc", 400), ("a", 50)]:
-        model = AMFClassifier(n_estimators=3, seed=1, **parameters)
-        assert_walks_explain(learn(model, stream(n_samples, labels)), QUESTIONS)
-
-
-def test_they_do_with_all_that_adapts():
+def test_the_nodes_on_the_paths_mix_to_the_prediction_with_all_that_adapts():
     model = AdaptiveAMFClassifier(n_estimators=4, seed=1, restart_threshold=1.0)
     model = learn(model, stream(800))
     model = learn(model, ((x, {"a": "b", "b": "c", "c": "a"}[y]) for x, y in stream(800)))

@@ -1,14 +1,11 @@
 """Features that are there or not: what a missing value counts as (DESIGN.md: missing values)."""
 
 import copy
-import io
 import math
-import pickle
 import random
 import sys
 
 import numpy as np
-import pandas as pd
 import pytest
 import test_naive
 import test_naive_regression
@@ -171,7 +168,7 @@ def test_late_labels_find_rows_with_stand_ins(x):
     assert UNKNOWN not in model._engine.encode(x)
 
 
-# The reference; blocks, copies and files
+# The reference
 
 
 @pytest.mark.parametrize("name", ["plain", "fading, relevance", "logistic", "unit", "adaptive"])
@@ -193,31 +190,6 @@ def test_regressors_equal_the_reference(parameters):
         model.learn_one(x, y, w)
         reference.learn_one(x, y, w)
     test_naive_regression.check_same_state(model, reference)
-
-
-@pytest.mark.parametrize(
-    "kind, stream",
-    [
-        (AMFClassifier, CHANGING),
-        (AdaptiveAMFClassifier, CHANGING),
-        (AMFRegressor, NUMBERS),
-        (AdaptiveAMFRegressor, NUMBERS),
-    ],
-)
-@pytest.mark.parametrize("parameters", [{}, {"max_categories": 2}])
-def test_blocks_copies_and_files_equal_single_rows(kind, stream, parameters):
-    rows, block, moved = (kind(n_estimators=3, seed=1, **parameters) for _ in range(3))
-    for i, (x, y, w) in enumerate(stream):
-        rows.learn_one(x, y, w)
-        moved.learn_one(x, y, w)
-        if i % 60 == 20:
-            file = io.BytesIO()
-            moved.save(file)
-            file.seek(0)
-            moved = copy.deepcopy(pickle.loads(pickle.dumps(river_amf.load(file))))
-    X, y, w = zip(*stream, strict=True)
-    block.learn_many(pd.DataFrame(list(X)), list(y), list(w))
-    assert pickle.dumps(block) == pickle.dumps(moved) == pickle.dumps(rows)
 
 
 # Explanations

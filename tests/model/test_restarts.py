@@ -3,9 +3,7 @@
 import math
 
 import numpy as np
-import pandas as pd
 import pytest
-from regressors import NUMBERS, REGRESSORS, trained
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 from river_amf.kernels import UNLISTED
@@ -110,10 +108,6 @@ def test_odd_trees_of_regressors_restart(parameters):
     assert max(model[1].n_samples, model[3].n_samples) < 1600
 
 
-def test_regressors_restart_on_the_common_stream():
-    assert trained(NUMBERS, **REGRESSORS["restarts"]).n_drifts_detected() == 1
-
-
 @pytest.mark.parametrize("threshold", [2.0, 4.0])
 def test_restarts_of_regressors_follow_the_formula(threshold):
     targets = [float(i % 7) for i in range(500)] + [20.0 + i % 3 for i in range(60)]
@@ -180,17 +174,6 @@ def test_restarts_are_counted_as_drifts_by_tree_and_in_all(vote):
     assert seen[::2] == [0, 0] and min(seen[1::2]) >= 2
     assert [model.n_drifts_detected(tree_id) for tree_id in range(4)] == seen
     assert model.n_drifts_detected(tree_id=None) == model.n_drifts_detected() == sum(seen)
-
-
-def test_restarts_in_blocks_are_counted_too():
-    X, y = zip(*swapped(2), strict=True)
-    model, twin = (AdaptiveAMFClassifier(4, seed=1, n_jobs=jobs) for jobs in (1, 2))
-    for x, label in zip(X, y, strict=True):
-        model.learn_one(x, label)
-    twin.learn_many(pd.DataFrame(X), list(y))
-    restarts = [model.n_drifts_detected(tree_id) for tree_id in range(4)]
-    assert [twin.n_drifts_detected(tree_id) for tree_id in range(4)] == restarts
-    assert sum(restarts) >= 4
 
 
 @pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])

@@ -5,7 +5,7 @@ after the other.
 """
 
 import copy
-import io
+import functools
 import math
 import pickle
 import tempfile
@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from generated import CATEGORIES, MISSING, NUMBERS
+from forests import content
+from generated import CATEGORIES, MISSING, NUMBERS, PARAMETERS, PARAMETERS_OF_NUMBERS
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -25,30 +26,29 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from regressors import ends
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    inspection,
+)
 from river_amf.engine import settings as river_amf_settings
 
 LABELS = ("x", "y", "z", 7)
+TARGETS = (1000.0, 1003.5, -7, 1e6)  # one for each label
 KINDS = {"c": "categorical", "d": "categorical"}  # the other features are numeric
-
-PARAMETERS = st.fixed_dictionaries(
-    {"n_estimators": st.sampled_from([1, 2, 3]), "n_jobs": st.sampled_from([1, 2])},
+FADING = st.fixed_dictionaries(
+    {},
     optional={
-        "n_classes": st.sampled_from([2, 4, 6]),
-        "step": st.sampled_from([0.5, 2.0]),
-        "split_prior": st.sampled_from([0.2, 0.8]),
-        "use_aggregation": st.booleans(),
-        "dirichlet": st.sampled_from([0.01, 1.0]),
-        "split_pure": st.booleans(),
-        "max_nodes": st.sampled_from([1, 2, 7, 40, None]),
-        "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
         "fading_factor": st.sampled_from([None, 0.45, 0.99]),
         "restart_threshold": st.sampled_from([None, 0.01, 4.0]),
-        "vote": st.sampled_from(["mean", "learned"]),
     },
 )
+LEVELS = st.sampled_from([0.5, 0.9, 0.99])
 
 FEATURES = st.fixed_dictionaries(
     {},
@@ -68,7 +68,9 @@ BLOCKS = st.lists(SAMPLES, max_size=6)
 
 WRONG_VALUES = (math.inf, -math.inf, [1.0], 1j, 10**400)
 WRONG_LABELS = (None, math.nan, ["x"])
+WRONG_TARGETS = (None, math.nan, math.inf, "1.5", [1.0], 1j, 1e101)
 WRONG_WEIGHTS = (-1.0, math.inf, math.nan, "1", None)
+WRONG_LEVELS = (0, 1, -0.5, math.nan, "0.9", None)
 
 
 def long_stream(seed, n_samples):
@@ -86,11 +88,24 @@ def long_stream(seed, n_samples):
 class Forest(RuleBasedStateMachine):
     """A model that gets calls of all kinds, and its twin, which learns sample by sample."""
 
-    @initialize(kind=st.sampled_from([AMFClassifier, AdaptiveAMFClassifier]), given=PARAMETERS)
-    def begin(self, kind, given):
+    def __init__(self, is_regressor):
+        super().__init__()
+        self.is_regressor = is_regressor
+        self.wrong_labels = WRONG_TARGETS if is_regressor else WRONG_LABELS
+
+    @initialize(data=st.data(), is_adaptive=st.booleans(), n_jobs=st.sampled_from([1, 2]))
+    def begin(self, data, is_adaptive, n_jobs):
         self.folder = tempfile.TemporaryDirectory()
-        # only one of them predicts, and late labels are another matter
-        self.model, self.twin = (kind(seed=1, max_pending=0, **given) for _ in range(2))
+        if self.is_regressor:
+            kind = AdaptiveAMFRegressor if is_adaptive else AMFRegressor
+            given = data.draw(PARAMETERS_OF_NUMBERS)
+        else:
+            kind = AdaptiveAMFClassifier if is_adaptive else AMFClassifier
+            given = data.draw(PARAMETERS) | data.draw(FADING)
+        # what has to be refused would be missing; and only one of them predicts, but late labels
+        # are another matter
+        given |= {"on_mismatch": "raise", "max_pending": 0, "n_jobs": n_jobs}
+        self.model, self.twin = (kind(n_estimators=3, seed=1, **given) for _ in range(2))
         self.learned = []  # samples
         self.labels = []  # in order of appearance
         self.originals = []  # of copies, each with its pickle
@@ -105,7 +120,9 @@ class Forest(RuleBasedStateMachine):
     # What is to be learned
 
     def known(self, samples):
-        """Return samples with their labels, as many as the model may have."""
+        """Return samples with their labels, as many as the model may have, or with targets."""
+        if self.is_regressor:
+            return [(x, target_of(x, label), weight) for x, label, weight in samples]
         n_labels = min(len(LABELS), self.model.n_classes or len(LABELS))
         return [(x, LABELS[label % n_labels], weight) for x, label, weight in samples]
 
@@ -115,20 +132,25 @@ class Forest(RuleBasedStateMachine):
         self.learned += samples
         self.labels = list(dict.fromkeys([*self.labels, *(label for _, label, _ in samples)]))
 
-    def teach_twin(self, samples):
+    def ask(self, model, x, level=None):
+        """Return what a model predicts: probabilities, or a number and its interval."""
+        if not self.is_regressor:
+            return model.predict_proba_one(x)
+        return model.predict_one(x), *(ends(model.predict_interval_one(x, level)) if level else ())
+
+    def teach_twin(self, samples, level=None):
         """Let the twin predict and learn samples one by one; returns its predictions."""
         answers = []
         for x, label, weight in samples:
-            answers.append(self.twin.predict_proba_one(x))
+            answers.append(self.ask(self.twin, x, level))
             self.twin.learn_one(x, label, w=weight)
         return answers
 
     @rule(sample=SAMPLES)
     def learn_one(self, sample):
-        samples = self.known([sample])
-        for x, label, weight in samples:
-            self.model.learn_one(x, label, w=weight)
-            self.twin.learn_one(x, label, w=weight)
+        ((x, label, weight),) = samples = self.known([sample])
+        for model in (self.model, self.twin):
+            model.learn_one(x, label, w=weight)
         self.note(samples)
 
     @rule(block=BLOCKS)
@@ -148,44 +170,74 @@ class Forest(RuleBasedStateMachine):
 
     @property
     def test_then_train_call(self):
-        return self.model.predict_proba_then_learn_many
+        name = "predict_then_learn_many" if self.is_regressor else "predict_proba_then_learn_many"
+        return getattr(self.model, name)
 
     def test_then_train(self, samples):
-        frame = self.test_then_train_call(*columns_of(samples))
+        found = self.test_then_train_call(*columns_of(samples))
         answers = self.teach_twin(samples)
         self.note(samples)
-        assert list(frame.columns) == self.labels
-        for row, answer in zip(frame.to_numpy(), answers, strict=True):
+        if self.is_regressor:
+            assert [(prediction,) for prediction in found.tolist()] == answers
+            return
+        assert list(found.columns) == self.labels
+        for row, answer in zip(found.to_numpy(), answers, strict=True):
             if answer:
                 assert row.tolist() == [answer.get(label, 0.0) for label in self.labels]
             else:
                 assert np.isnan(row).all()
 
+    @precondition(lambda self: self.is_regressor)
+    @rule(block=BLOCKS, level=LEVELS)
+    def predict_intervals_then_learn(self, block, level):
+        samples = self.known(block)
+        found = self.model._test_then_train(*columns_of(samples), level=level)
+        intervals = found.intervals().tolist()
+        answers = [(p, *e) for p, e in zip(found.prediction, intervals, strict=True)]
+        assert answers == self.teach_twin(samples, level)
+        self.note(samples)
+
     # Questions
 
-    @rule(block=BLOCKS)
-    def predict(self, block):
+    @rule(block=BLOCKS, level=LEVELS)
+    def predict(self, block, level):
         xs = [x for x, _, _ in block]
-        answers = [self.model.predict_proba_one(x) for x in xs]
-        for x, answer in zip(xs, answers, strict=True):
-            check_proba(answer, self.labels)
-            assert answer == self.twin.predict_proba_one(x)
-            best = max(answer, key=answer.get) if answer else None
-            assert self.model.predict_one(x) == best
+        expected = [self.ask(self.twin, x, level) for x in xs]
+        best = [self.twin.predict_one(x) for x in xs]
+        for x, answer, guess in zip(xs, expected, best, strict=True):
+            assert self.ask(self.model, x, level) == answer
+            assert self.model.predict_one(x) == guess
+            self.check_answer(answer)
+            if not self.is_regressor:
+                assert guess == (max(answer, key=answer.get) if answer else None)
         frame = frame_of(xs)
-        many = self.model.predict_proba_many(frame)
-        assert many.to_numpy().tolist() == [list(answer.values()) for answer in answers]
-        guesses = self.model.predict_many(frame).tolist()
-        assert guesses == [self.twin.predict_one(x) for x in xs]
+        assert self.model.predict_many(frame).tolist() == best
+        if self.is_regressor:
+            intervals = self.model.predict_interval_many(frame, level)
+            assert intervals.to_numpy().tolist() == [list(answer[1:]) for answer in expected]
+        else:
+            proba = self.model.predict_proba_many(frame)
+            assert proba.to_numpy().tolist() == [list(answer.values()) for answer in expected]
+
+    def check_answer(self, answer):
+        if self.is_regressor:
+            prediction, *interval = answer
+            assert math.isfinite(prediction) and interval == sorted(interval)
+            assert prediction == 0.0 or self.labels
+        else:
+            assert list(answer) == self.labels
+            assert all(0.0 <= p <= 1.0 for p in answer.values())
+            assert not answer or sum(answer.values()) == pytest.approx(1.0, abs=1e-9)
 
     @rule(x=FEATURES, tree=st.integers(0, 2))
     def inspect(self, x, tree):
         before = content(self.model)
-        tree = min(tree, self.model.n_estimators - 1)
         assert self.model.debug_one(x, tree)
         assert self.model.memory_usage > 0
         table = inspection.node_table(self.model, tree)
         assert len(table) <= (self.model.max_nodes or math.inf)
+        if self.is_regressor:
+            assert np.isfinite(table[["mean", "std"]].to_numpy()).all()
         path = inspection.path(self.model, x, tree)
         assert len(path) == 0 or path["mass"].sum() == pytest.approx(1.0)
         if self.model.split_intensity == "relevance":
@@ -211,9 +263,11 @@ class Forest(RuleBasedStateMachine):
         if any(not is_missing(x.get(name)) for x, _, _ in self.learned):
             self.refuse(x | {name: 1.5 if name in KINDS else "text"}, label, weight)
 
-    @rule(sample=SAMPLES, label=st.sampled_from(WRONG_LABELS))
-    def refuse_a_label(self, sample, label):
-        self.refuse(sample[0], label, 1.0)
+    @rule(sample=SAMPLES, data=st.data())
+    def refuse_a_label(self, sample, data):
+        label = data.draw(st.sampled_from(self.wrong_labels))
+        if label != 1e101 or self.labels:  # the first target may be any
+            self.refuse(sample[0], label, 1.0)
 
     @precondition(lambda self: len(self.labels) == self.model.n_classes)
     @rule(sample=SAMPLES)
@@ -227,22 +281,32 @@ class Forest(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(["step", "vote", "seed"]))
     def refuse_a_parameter(self, name):
-        before = content(self.model)
-        with pytest.raises((TypeError, ValueError, AttributeError)):
-            setattr(self.model, name, "wrong")
-        assert content(self.model) == before
+        self.refuse_call(setattr, self.model, name, "wrong")
+
+    @precondition(lambda self: self.is_regressor)
+    @rule(x=FEATURES, level=st.sampled_from(WRONG_LEVELS))
+    def refuse_a_level(self, x, level):
+        self.refuse_call(self.model.predict_interval_one, x, level)
+        self.refuse_call(self.model.predict_interval_many, frame_of([x]), level)
+
+    @rule(x=FEATURES)
+    def refuse_a_question(self, x):
+        if "a" in self.model._features:  # others are ignored
+            self.refuse_call(self.ask, self.model, x | {"a": math.inf}, 0.9)
 
     def refuse(self, x, label, weight):
         """Check that a sample is refused, on its own and at the end of a block."""
-        before = content(self.model)
-        errors = (TypeError, ValueError)
-        with pytest.raises(errors):
-            self.model.learn_one(x, label, w=weight)
+        self.refuse_call(self.model.learn_one, x, label, weight)
         good = self.known([({"a": 1.0, "new": 2.0}, 0, 1.0)])
-        X, labels, weights = columns_of([*good, (x, label, weight)])
+        block = columns_of([*good, (x, label, weight)])
         for call in (self.model.learn_many, self.test_then_train_call):
-            with pytest.raises(errors):
-                call(X, labels, weights)
+            self.refuse_call(call, *block)
+
+    def refuse_call(self, call, *arguments):
+        """Check that a call is refused, and changes nothing."""
+        before = content(self.model)
+        with pytest.raises((TypeError, ValueError, AttributeError)):
+            call(*arguments)
         assert content(self.model) == before
 
     # Copies and files
@@ -272,29 +336,16 @@ class Forest(RuleBasedStateMachine):
     # What always holds
 
     @invariant()
-    def check_labels(self):
-        if hasattr(self, "model"):
-            check_proba(self.model.predict_proba_one({}), self.labels)
-
-    @invariant()
     def check_twins(self):
         if hasattr(self, "model"):
             assert content(self.model) == content(self.twin)
+            self.check_answer(self.ask(self.model, {}))
 
 
-def content(model):
-    """Return a pickle that does not show which equal strings are one object."""
-    buffer = io.BytesIO()
-    pickler = pickle.Pickler(buffer)
-    pickler.fast = True
-    pickler.dump(model)
-    return buffer.getvalue()
-
-
-def check_proba(proba, labels):
-    assert list(proba) == labels
-    assert all(0.0 <= p <= 1.0 for p in proba.values())
-    assert not proba or sum(proba.values()) == pytest.approx(1.0, abs=1e-9)
+def target_of(x, label):
+    """Return a target that depends on the feature `a`, too."""
+    a = x.get("a")
+    return TARGETS[label] + (a if isinstance(a, float) and abs(a) < 1e6 else 0.0)
 
 
 def is_missing(value):
@@ -312,23 +363,20 @@ def columns_of(samples):
     return frame_of(list(xs)), list(labels), list(weights)
 
 
-def run(monkeypatch, max_examples, steps):
+@pytest.mark.parametrize("is_regressor", [False, True])
+@pytest.mark.parametrize(
+    ("max_examples", "steps"), [(50, 20), pytest.param(2000, 60, marks=pytest.mark.soak)]
+)
+def test_any_calls_in_any_order_are_like_learning_sample_by_sample(
+    monkeypatch, is_regressor, max_examples, steps
+):
     # short lists are thinned, and too few samples for a thread do not happen
     monkeypatch.setattr(river_amf_settings, "LONGEST_LIST", 16)
     run_state_machine_as_test(
-        Forest,
+        functools.partial(Forest, is_regressor),
         settings=settings(
             max_examples=max_examples,
             stateful_step_count=steps,
             suppress_health_check=list(HealthCheck),
         ),
     )
-
-
-def test_any_calls_in_any_order_are_like_learning_sample_by_sample(monkeypatch):
-    run(monkeypatch, max_examples=50, steps=20)
-
-
-@pytest.mark.soak
-def test_many_calls_in_any_order_are_like_learning_sample_by_sample(monkeypatch):
-    run(monkeypatch, max_examples=2000, steps=60)

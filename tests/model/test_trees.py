@@ -1,11 +1,9 @@
 """A forest is the sequence of its trees, as river's ensembles are, and still one model."""
 
-import inspect
 import random
 
 import numpy as np
 import pytest
-from river import forest
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 from river_amf.explain.trees import Tree
@@ -29,30 +27,6 @@ def trained(kind=AMFClassifier, n_samples=300, **parameters):
     for x, y in stream(n_samples):
         model.learn_one(x, y)
     return model
-
-
-# Parameters by position
-
-
-@both
-def test_the_first_parameters_are_those_of_river_s_forest_in_its_order(kind):
-    theirs = list(inspect.signature(forest.AMFClassifier).parameters.values())
-    ours = list(inspect.signature(kind).parameters.values())
-    assert [p.name for p in ours[: len(theirs)]] == [p.name for p in theirs]
-    assert all(p.kind is p.POSITIONAL_OR_KEYWORD for p in ours[: len(theirs)])
-    assert all(p.kind is p.KEYWORD_ONLY for p in ours[len(theirs) :])
-    assert kind(5).n_estimators == 5
-
-
-@both
-def test_a_call_of_river_s_forest_by_positions_means_the_same(kind):
-    values = (7, 0.5, False, 0.25, True, 99, 42)
-    theirs, ours = forest.AMFClassifier(*values)._get_params(), kind(*values)._get_params()
-    assert theirs == {name: ours[name] for name in theirs}
-    assert list(ours)[: len(theirs)] == list(theirs)
-    assert kind(*values).clone()._get_params() == ours
-    with pytest.raises(TypeError, match="positional"):
-        kind(*values, 2)
 
 
 # The sequence
