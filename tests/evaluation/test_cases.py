@@ -223,7 +223,7 @@ def test_sceptic_files_that_are_no_tables(write, tmp_path):
     ):
         text, (line,) = run(write(content, name))
         assert text == "" and what in line
-    for source, what in (("https://x.org/t.csv", "URL"), (write("x", "t.xlsx"), ".csv")):
+    for source, what in (("https://x.org/t.csv", "URL"), (write(b"PK\x03\x04", "t.xlsx"), ".csv")):
         text, (line,) = run(source)
         assert text == "" and what in line
 
