@@ -128,7 +128,7 @@ def load_stream(
     check_layout(layout)
     dataset = open_dataset(str(source))
     if dataset is None:
-        stream, notes = _load_file(Path(source), task, limit, layout, **chosen)
+        stream, notes = _load_file(Path(source), task, limit, layout, chosen)
         for note in notes:
             warnings.warn(shorten(f"{stream.name}: {note}"), stacklevel=2)
         return stream
@@ -157,7 +157,7 @@ def load_features(
     target, kinds, text = options["target"], dict(options["kinds"]), options.get("text")
     layout = {name: options.get(name, value) for name, value in LAYOUT.items()}
     texts = [name for name, kind in kinds.items() if kind == "category"]
-    table = read_table(_checked(Path(source)), layout, [*texts, text or target], None)
+    table = read_table(_checked(Path(source)), layout, [*texts, target, text], None)
     names = [*table.frame]
     _check_columns(keep, names, table.name)
     kinds = {name: kinds[name] if kinds else None for name in names if name in (kinds or names)}
@@ -233,19 +233,11 @@ class _File:
         kinds = {name: column.kind for name, column in found.items() if name != self.text}
         read = [kinds.get(str(name), "number") for name in rows.frame if name != self.text]
         is_open = self.table.later is not None and len(self.table.frame) < limit
-        stream = Stream(
-            Path(self.table.name).name,
-            len(rows.frame),
-            *_count(read),
-            rows,
-            rows.n_unlabeled,
-            self.task,
-            self.target,
-            self.text,
-            kinds,
-            self._later(limit) if is_open else None,
-        )
-        return stream, found
+        later = self._later(limit) if is_open else None
+        about: dict[str, Any] = {"target": self.target, "text": self.text, "kinds": kinds}
+        about |= {"n_unlabeled": rows.n_unlabeled, "task": self.task, "later": later}
+        name = Path(self.table.name).name
+        return Stream(name, len(rows.frame), *_count(read), rows, **about), found
 
     def _later(self, limit: int) -> Iterator[Rows]:
         for frame in self.table.later or ():
@@ -255,29 +247,26 @@ class _File:
 
 
 def _load_file(
-    path: Path,
-    task: str | None,
-    limit: int | None,
-    layout: Layout,
-    *,
-    target: str | None,
-    categorical: Sequence[str],
-    drop: Sequence[str],
-    text: str | None,
-    keep: Sequence[str],
+    path: Path, task: str | None, limit: int | None, layout: Layout, chosen: Mapping[str, Any]
 ) -> tuple[Stream, list[str]]:
     """Return the samples in a file, and a line for whatever is odd about it."""
-    texts = [*categorical, *([] if text is None else [text])]
+    target, text, drop, keep = (chosen[name] for name in ("target", "text", "drop", "keep"))
+    texts = [*chosen["categorical"], *([] if text is None else [text])]
     n_rows = None if limit is None else max(limit, ROWS)
     table = read_table(_checked(path), layout, texts, n_rows)
     name, names = table.name, [*table.frame]
     _check_columns((*drop, *keep), names, name)
-    target, features = _target_of([each for each in names if each not in drop], target, name, drop)
-    if target in texts:
+    names = [column for column in names if column not in drop]
+    if target is None and names:
+        target = "target" if "target" in names else names[-1]
+    _check_columns([target], names, name, "target column")
+    features = [column for column in names if column != target]
+    if not features:
+        hint = " (are its fields separated by , ; or tabs? --separator sets another)" * (not drop)
         raise EvaluationError(
-            f"{target!r} is the target of {name}, not a categorical feature or a text"
+            f"{name} has no feature beside its target {shorten(target, 60)!r}{hint}"
         )
-    _check_columns(texts, features, name)
+    _check_columns(texts, features, name, "feature")
     if table.frame.empty:
         raise EvaluationError(f"{name} has a header but no rows")
     labels = settle(table.frame[target], layout, is_typed=table.is_typed)
@@ -307,34 +296,19 @@ def _load_file(
     notes = {target: odd if task == CLASSIFICATION else None}
     notes |= {k: advice.on_feature(column, layout) for k, column in found.items() if k != text}
     lines = [f"column {shorten(k, 40)!r}: {note}" for k, note in notes.items() if note]
-    about_names = None if layout["no_header"] or table.is_typed else advice.on_names(names)
-    return stream, [*filter(None, [about_names]), *lines]
+    if not (layout["no_header"] or table.is_typed):
+        lines = [*filter(None, [advice.on_names([*table.frame])]), *lines]
+    return stream, lines
 
 
-def _check_columns(chosen: Iterable[str], names: Sequence[str], where: str) -> None:
+def _check_columns(
+    chosen: Iterable[str], names: Sequence[str], where: str, noun: str = "column"
+) -> None:
     """Raise EvaluationError for a column that there is not."""
     for column in chosen:
         if column not in names:
-            raise EvaluationError(f"{where} has no column {column!r} ({suggest(column, names)})")
-
-
-def _target_of(
-    names: Sequence[str], target: str | None, where: str, drop: Sequence[str]
-) -> tuple[str, list[str]]:
-    """Return the target (`target` if there is one, or the last) and the features, or raise."""
-    if target is None and names:
-        target = "target" if "target" in names else names[-1]
-    if target is None or target not in names:
-        raise EvaluationError(
-            f"{where} has no target column {target!r} ({suggest(str(target), names)})"
-        )
-    features = [column for column in names if column != target]
-    if not features:
-        advice = " (are its fields separated by , ; or tabs? --separator sets another)"
-        raise EvaluationError(
-            f"{where} has no feature beside its target {shorten(target, 60)!r}{advice * (not drop)}"
-        )
-    return target, features
+            hint = suggest(str(column), names)
+            raise EvaluationError(f"{where} has no {noun} {column!r} ({hint})")
 
 
 def _checked(path: Path) -> Path:

@@ -13,8 +13,8 @@ import sys
 import warnings
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -79,70 +79,57 @@ def check_layout(layout: Layout) -> None:
         raise EvaluationError(f"missing must be a list of texts, such as ['-9'], got {missing!r}")
 
 
-def read_table(path: Path, layout: Layout, texts: Collection[str], n_rows: int | None) -> Table:
+def read_table(path: Path, layout: Layout, texts: Iterable[Any], n_rows: int | None) -> Table:
     """Read a file, or the first rows of standard input; columns in `texts` hold no numbers."""
     name, encoding = str(path), layout["encoding"] or "utf-8-sig"
-    if name == STANDARD_INPUT:
-        name, blocks = "standard input", _blocks_of_input(encoding)
-        start = next(blocks, "")
-        kind = _format_of(name, start[:_SAMPLE].encode(errors="replace"))
-        return _read_text(name, kind, io.StringIO(start, ""), layout, texts, n_rows, blocks)
-    opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
-    with _reading(name, "CSV", encoding), opener(path, "rb") as file:
-        kind = _format_of(name, file.read(_SAMPLE))
+    options: dict[str, Any] = {}
+    blocks: Iterator[str] | None = None
+    with ExitStack() as stack:
+        if name == STANDARD_INPUT:
+            name, blocks = "standard input", _blocks_of_input(encoding)
+            file: IO[str] = io.StringIO(next(blocks, ""), "")
+            start = file.read(_SAMPLE).encode(errors="replace")
+        else:
+            opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
+            stack.enter_context(_reading(name, "CSV", encoding))
+            data = stack.enter_context(opener(path, "rb"))
+            start = data.read(_SAMPLE)
+            file = io.TextIOWrapper(data, encoding, newline="")
         file.seek(0)
-        if kind != "parquet":
-            file = io.TextIOWrapper(file, encoding, newline="")
-            return _read_text(name, kind, file, layout, texts, n_rows)
-        _check_options(name, kind, layout, "missing")
-        with _reading(name, kind):
-            frame = pd.read_parquet(file, engine="pyarrow").reset_index(drop=True)
-        return Table(name, frame.set_axis([*map(str, frame)], axis="columns")[:n_rows], True)
-
-
-def _read_text(
-    name: str,
-    kind: str,
-    file: IO[str],
-    layout: Layout,
-    texts: Collection[str],
-    n_rows: int | None,
-    blocks: Iterator[str] | None = None,
-) -> Table:
-    """Read a file of text, or the first of the blocks of standard input."""
-    options: dict[str, Any] | None = None
-    if kind == "JSON":
-        _check_options(name, kind, layout, "missing", "encoding")
-        frame = _read_json(name, file)[:n_rows]
-    else:
-        options = (_arff_options if kind == "ARFF" else _csv_options)(name, file, layout)
-        types = dict.fromkeys([*texts, *options.pop("nominal", ())], str)
-        frame = _read_csv(name, file, options | {"dtype": types, "nrows": n_rows})
-        names = [*map(str, frame)]
-        frame = frame.set_axis(names, axis="columns")
-        frame = frame.astype({column: "category" for column in types if column in frame})
-        unnamed = frame.columns[frame.columns.str.startswith("Unnamed: ")]
-        frame = frame.drop(columns=[column for column in unnamed if frame[column].isna().all()])
-        options |= {"names": names, "dtype": str}
+        kind = _format_of(name, start, layout)
+        if kind == "JSON":
+            frame = _read_json(name, file)
+        elif kind == "parquet":
+            with _reading(name, kind):
+                frame = pd.read_parquet(data, engine="pyarrow").reset_index(drop=True)
+        else:
+            options = (_arff_options if kind == "ARFF" else _csv_options)(name, file, layout)
+            types = dict.fromkeys([*texts, *options.pop("nominal", ())], str)
+            frame = _read_csv(name, file, options | {"dtype": types, "nrows": n_rows})
+            frame = frame.astype({column: "category" for column in types if column in frame})
+    names = [*map(str, frame)]
+    frame = frame.set_axis(names, axis="columns")[:n_rows]
+    unnamed = [column for column in names if options and column.startswith("Unnamed: ")]
+    frame = frame.drop(columns=[column for column in unnamed if frame[column].isna().all()])
+    options |= {"names": names, "dtype": str} if options else {}
     later = None if blocks is None else _later(name, blocks, len(frame), options)
-    return Table(name, frame, kind == "JSON", later)
+    return Table(name, frame, not options, later)
 
 
-def _format_of(name: str, start: bytes) -> str:
-    """Return the format of a file, or raise if it is none that is read."""
+def _format_of(name: str, start: bytes, layout: Layout) -> str:
+    """Return the format of a file, or raise if it is none that is read with these options."""
     if not start.strip():
         raise EvaluationError(f"{name} is empty")
     for found, pattern in _REFUSED.items():
         if re.match(pattern, start):
             advice = "convert it to .csv, .arff, .parquet or .jsonl, perhaps with .gz"
             raise EvaluationError(f"cannot read {name}: it is {found}; {advice}")
-    return next((kind for kind, pattern in _FORMATS.items() if re.match(pattern, start)), "CSV")
-
-
-def _check_options(name: str, kind: str, layout: Layout, *allowed: str) -> None:
+    kind = next((kind for kind, pattern in _FORMATS.items() if re.match(pattern, start)), "CSV")
+    allowed = {"CSV": {*layout}, "parquet": {"missing"}}.get(kind, {"missing", "encoding"})
     for option, value in layout.items():
         if value and value != LAYOUT[option] and option not in allowed:
             raise EvaluationError(f"{option} is for CSV files, but {name} is {kind}")
+    return kind
 
 
 @contextmanager
@@ -190,7 +177,7 @@ def _blocks_of_input(encoding: str) -> Iterator[str]:
 
 
 def _later(
-    name: str, blocks: Iterator[str], n_read: int, options: dict[str, Any] | None
+    name: str, blocks: Iterator[str], n_read: int, options: dict[str, Any]
 ) -> Iterator[pd.DataFrame]:
     """Yield the rows of blocks of text: CSV with these options, or JSON without."""
     for block in blocks:
@@ -252,7 +239,6 @@ def _read_header(name: str, file: IO[str], separator: str, comment: str | None) 
 
 def _arff_options(name: str, file: IO[str], layout: Layout) -> dict[str, Any]:
     """Return the arguments of `read_csv` for the rows of an ARFF file, which is read up to them."""
-    _check_options(name, "ARFF", layout, "missing", "encoding")
     header = [*itertools.takewhile(lambda line: line.strip().lower() != "@data", file)]
     found = [match for match in (re.match(_ATTRIBUTE, line) for line in header) if match]
     return {
