@@ -18,8 +18,6 @@ MISSING = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?"),
 )
-_BOOLEANS = {"True": True, "TRUE": True, "true": True}
-_BOOLEANS |= {"False": False, "FALSE": False, "false": False}
 _DATE = re.compile(  # of ISO 8601; the first group is without an offset from UTC
     r"(\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?)(Z|[-+]\d\d:?\d\d)?"
 )
@@ -88,17 +86,16 @@ def _distinct(column: pd.Series) -> Any:
     try:
         return column.dropna().unique()
     except TypeError as error:
-        odd = next(type(value).__name__ for value in column if not is_hashable(value))
+        odd = next(value for value in column if not is_hashable(value))
         raise EvaluationError(
-            f"column {column.name!r} holds values of type {odd}; it takes numbers, text or booleans"
+            f"column {column.name!r} must hold numbers, text or booleans, got {shown(odd)}"
         ) from error
 
 
 def _as_text(value: Any) -> str:
-    is_bytes = isinstance(value, bytes)
-    return (
-        value.decode("utf-8", "backslashreplace") if is_bytes else str(as_category(value))
-    ).strip()
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "backslashreplace")
+    return str(as_category(value)).strip()
 
 
 def numbers(texts: pd.Series, layout: Layout) -> pd.Series:
@@ -122,11 +119,11 @@ def read_dates(texts: pd.Series, _: Layout) -> pd.Series:
     return dates if has_time else dates.dt.date
 
 
-def _read_booleans(texts: pd.Series, _: Layout) -> pd.Series:
-    return texts.map(_BOOLEANS)
-
-
-_READERS = {"number": numbers, "boolean": _read_booleans, "date": read_dates}
+_READERS = {
+    "number": numbers,
+    "boolean": lambda texts, _: texts.str.lower().map({"true": True, "false": False}),
+    "date": read_dates,
+}
 
 
 def refuse_infinite(column: pd.Series, where: str) -> None:

@@ -179,6 +179,12 @@ def test_texts_in_a_target_of_numbers_are_errors(write):
         ("a,target\n1,2\n", {"decimal": "::"}, "decimal must be a single character"),
         ("a,target\n1,2\n", {"encoding": "utf-88"}, "unknown encoding: utf-88"),
         ("a,target\n1,2\n", {"missing": "NA"}, "missing must be a list"),
+        ('{"a": 1, "b": 2}\n[1]\n', {}, "row 2 .* a JSON object in a line,.* 'list' obj"),
+        ('{"a": 1, "b": 2}\n{"a"\n', {}, "row 2 .* a JSON object in a line,.* delimiter"),
+        (r'{"a": "\ud800", "b": 2}', {}, "row 1 .* a JSON object in a line,.* surrogates"),
+        ('[\n{"a": 1}\n]', {}, r"row 1 .* object.* to_json\(.* lines=True\)"),
+        ('{"a": 1, "b": 2}\n', {"separator": ";"}, "separator is for CSV files, but .* is JSON"),
+        ("PAR1", {}, "cannot read .* as parquet"),
     ],
 )
 def test_bad_file_is_one_line(content, options, message, write):
@@ -187,37 +193,10 @@ def test_bad_file_is_one_line(content, options, message, write):
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize(
-    ("content", "name", "options", "message"),
-    [
-        (
-            '{"a": 1, "b": 2}\n[1]\n',
-            "t.jsonl",
-            {},
-            "row 2 .* must be a JSON object in a line,.* 'list' obj",
-        ),
-        (
-            '{"a": 1, "b": 2}\n{"a"\n',
-            "t.jsonl",
-            {},
-            "row 2 .* must be a JSON object in a line,.* delimiter",
-        ),
-        (r'{"a": "\ud800", "b": 2}', "t.jsonl", {}, "row 1 .* must be a JSON object.* surrogates"),
-        ('[\n{"a": 1}\n]', "t.json", {}, r"row 1 .* object.* to_json\(.* lines=True\)"),
-        ('{"a": 1, "b": 2}\n', "t.jsonl", {"separator": ";"}, "separator is for CSV files"),
-        ("PAR1", "t.parquet", {}, "cannot read .* as parquet"),
-        ("no gzip", "t.csv.gz", {}, "cannot read .* as CSV"),
-    ],
-)
-def test_bad_file_of_another_format_is_one_line(content, name, options, message, write):
-    with pytest.raises(EvaluationError, match=message) as raised:
-        load_stream(write(content, name), **options)
-    assert "\n" not in str(raised.value)
-
-
-def test_sources_that_there_are_not(tmp_path, monkeypatch):
+def test_sources_that_there_are_not(tmp_path, monkeypatch, write):
     for source, message in (
         (tmp_path, "is not a regular file"),
+        (write("no gzip", "t.csv.gz"), "cannot read .* as CSV"),
         ("Banana", "did you mean 'Bananas'"),
         ("rbf_movin", "did you mean 'rbf_moving'"),
         ("", "the stream is ''"),
