@@ -240,7 +240,8 @@ class _File:
         return Stream(name, len(rows.frame), *_count(read), rows, **about), found
 
     def _later(self, limit: int) -> Iterator[Rows]:
-        for frame in self.table.later or ():
+        for rows in self.table.later or ():
+            frame = rows.reindex(columns=self.table.frame.columns)  # which JSON may lack
             yield self.read(frame[frame.index < limit])[0]
             if (frame.index + 1 >= limit).any():
                 return
