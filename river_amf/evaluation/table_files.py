@@ -89,6 +89,7 @@ def read_table(path: Path, layout: Layout, texts: Iterable[Any], n_rows: int | N
             name, blocks = "standard input", _blocks_of_input(encoding)
             file: IO[str] = io.StringIO(next(blocks, ""), "")
             start = file.read(_SAMPLE).encode(errors="replace")
+            data: Any = io.BytesIO(start)
         else:
             opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
             stack.enter_context(_reading(name, "CSV", encoding))
@@ -142,6 +143,7 @@ def _reading(name: str, kind: str, encoding: str = "") -> Iterator[None]:
     except pd.errors.ParserWarning as error:
         raise EvaluationError(f"{name} has a row with more fields than its header") from error
     except UnicodeDecodeError as error:
+        _format_of(name, error.object, LAYOUT)  # raises if it is no text in any encoding
         raise EvaluationError(
             f"cannot read {name} as {kind}: the byte {error.object[error.start]:#04x} is not text"
             f" in {encoding.removesuffix('-sig')}; --encoding names another, such as latin-1 or"

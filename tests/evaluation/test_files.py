@@ -293,6 +293,15 @@ def test_later_row_that_does_not_fit_is_named(line, message, feed):
         [*load_stream("-", **OPTIONS)]
 
 
+@pytest.mark.parametrize(
+    ("data", "message"), [(gzip.compress(b"a,y\n"), "it is gzip"), (b"PAR1 ", "as parquet")]
+)
+def test_standard_input_is_text(data, message, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    with pytest.raises(EvaluationError, match=f"cannot read standard input.* {message}"):
+        load_stream("-")
+
+
 def test_later_lines_of_json(feed):
     rows = [{"a": i / 2, "y": "xy"[i % 2]} if i % 9 else {"y": "xy"[i % 2]} for i in range(1300)]
     lines = [json.dumps(row) + "\n" for row in rows]
