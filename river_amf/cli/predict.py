@@ -13,9 +13,9 @@ from river_amf.cli import options
 from river_amf.cli.inspect import read_model
 from river_amf.cli.prediction_csv import PredictionWriter
 from river_amf.evaluation import EvaluationError
-from river_amf.evaluation.advice import shorten
 from river_amf.evaluation.loading import load_features
 from river_amf.evaluation.prequential import has_intervals, predictor
+from river_amf.evaluation.streams import shorten
 from river_amf.inputs.kinds import printable
 
 DESCRIPTION = (

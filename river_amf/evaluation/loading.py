@@ -5,42 +5,39 @@ from __future__ import annotations
 import itertools
 import re
 import stat
+import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from river import datasets
 
 from river_amf.evaluation import advice
-from river_amf.evaluation.advice import shorten
 from river_amf.evaluation.streams import (
     CLASSIFICATION,
     REGRESSION,
     ROWS,
-    Record,
     Rows,
     Stream,
     is_quantity,
+    shorten,
 )
-from river_amf.evaluation.table_files import STANDARD_INPUT, Layout, Table, read_table
+from river_amf.evaluation.table_files import (
+    LAYOUT,
+    STANDARD_INPUT,
+    Layout,
+    Table,
+    check_layout,
+    read_table,
+)
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, is_regression, open_dataset
-from river_amf.evaluation.typed_columns import (
-    Column,
-    Reading,
-    as_whole,
-    check_markers,
-    refuse_infinite,
-    settle,
-)
+from river_amf.evaluation.typed_columns import Column, as_whole, numbers, refuse_infinite, settle
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import shown
-
-TASKS = (CLASSIFICATION, REGRESSION)
 
 
 def load_stream(
@@ -63,60 +60,47 @@ def load_stream(
 ) -> Stream:
     r"""Open a stream by name, or read a file.
 
-    Columns of text are categorical. Of dates, such as `2024-05-17`, `2024-05-17 13:30` or
-    `2024-05-17T13:30:00+02:00` (half past one where it was written), the features are those of
-    `river_amf.date_features`, unless they are named in `categorical`. Blanks around values do not
-    count. An empty field is a missing value, and so is whatever `pandas.read_csv` takes for one,
-    such as `NA`, `nan` and `null`, and `?`; it is left out of the feature dicts.
+    Columns of text are categorical. Dates, such as `2024-05-17` or `2024-05-17T13:30:00+02:00`
+    (half past one), become the features of `river_amf.date_features`. Blanks around values do not
+    count. An empty field, `?` and whatever `pandas.read_csv` takes for missing, such as `NA` and
+    `null`, are left out of the feature dicts.
 
-    Numbers with fractions, or more than 50 distinct ones in the first 1000 rows, are a target for
-    regression; anything else is labels.
-
-    What cannot be used raises EvaluationError, such as a file of more than 100,000 columns. What is
-    odd about a column gives a UserWarning that names the option that helps.
+    What cannot be used raises EvaluationError. What is odd about a column gives a UserWarning that
+    names the option that helps.
 
     Parameters
     ----------
     source
         A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file; or `"-"` for standard
         input, whose first 1000 rows settle what columns hold; later ones are read as they come. A
-        file is CSV or ARFF, unless its name ends in `.parquet` or `.pq` (which takes pyarrow), or
-        in `.jsonl` or `.ndjson` (a JSON object per line). It is decompressed if its name goes on
-        with `.gz`.
+        file is CSV, ARFF, a JSON object per line, or parquet (which takes pyarrow), and
+        decompressed if its name ends in `.gz`. All other options are for files only, but `limit`.
     target
-        Column to predict (files only). By default the column `target` if there is one, otherwise
-        the last column. Rows in which it is missing are left out.
-    categorical
-        Columns to read as text, even if their values look like numbers (files only).
+        Column to predict; by default the column `target`, or else the last one. Rows in which it is
+        missing are left out.
+    categorical, drop, keep
+        Columns to read as text, even if their values look like numbers or dates; to leave out; and
+        to copy to `Stream.records`, dropped ones too.
     limit
-        Maximum number of samples; `None` reads all of them. Of a file it is the number of rows, of
-        which those without a label are left out.
+        Maximum number of samples, or of rows of a file.
     missing
-        Texts that stand for missing values, beside the usual ones (files only).
-    separator
-        The character between the fields of a CSV file. By default a comma, semicolon or tab,
-        whichever the first rows suggest.
-    encoding
-        Encoding of a file of text, by default UTF-8.
+        Texts that stand for missing values, beside the usual ones.
+    separator, encoding
+        The character between the fields of a CSV file, by default a comma, semicolon or tab,
+        whichever the first rows suggest; and the encoding of a file of text, by default UTF-8.
     no_header
         Whether the first row of a CSV file is a sample. The columns are then named `"0"`, `"1"` and
         so on.
-    decimal, thousands
-        The characters before the fraction of a number and between its thousands, in a CSV file.
-    comment
-        The character with which comments of a CSV file begin.
+    decimal, thousands, comment
+        The characters before the fraction of a number, between its thousands, and at the beginning
+        of comments, in a CSV file.
     task
-        Whether the target is labels (`"classification"`) or a number (`"regression"`). By default
-        its values or the dataset decide.
-    drop
-        Columns to leave out (files only).
+        `"classification"` (the target is labels) or `"regression"` (numbers). By default numbers
+        with fractions, or more than 50 distinct ones in the first 1000 rows, are for regression.
     text
-        A column to take apart into a bag of words (files only): a feature `column=word` for each,
-        with its count. It is for models with `absent="zero"`, to which any number that is missing
-        is 0; `compare` gives it to the forests that go by name.
-    keep
-        Columns whose values stand beside the samples in `Stream.records`, dropped ones too (files
-        only).
+        A column to take apart into a bag of words: a feature `column=word` for each, with its
+        count. It is for models with `absent="zero"`, to which any number that is missing is 0;
+        `compare` gives it to the forests that go by name.
 
     Examples
     --------
@@ -131,44 +115,36 @@ def load_stream(
     >>> stream = load_stream(path)
     >>> list(stream), stream.n_unlabeled
     ([({'size': 1.5, 'color': 'red'}, 'a'), ({'color': 'tan'}, 'b')], 1)
-
-    >>> stream = load_stream(path, "size")
-    >>> stream.task, [y for x, y in stream]
-    ('regression', [1.5, 2.5])
     """
     check_task(task)
     if not str(source):  # which Path would take for the current folder
         raise EvaluationError("the stream is '': give the path of a file or the name of a stream")
-    dataset = open_dataset(str(source))
-    layout = Layout(separator, encoding, no_header, decimal, thousands, comment)
-    reading = Reading(check_markers(missing), decimal, thousands)
-    if dataset is None:
-        chosen = _Columns(target, categorical, drop, text, keep)
-        stream, notes = _load_file(Path(source), chosen, layout, reading, task, limit)
-        for note in notes:
-            warnings.warn(shorten(note), stacklevel=2)
-        return stream
-    name = dataset_name(dataset)
-    files_only: dict[str, Any] = {
-        "target": target,
-        "categorical": categorical,
-        "drop": drop,
-        "text": text,
+    chosen: dict[str, Any] = {"target": target, "categorical": categorical, "drop": drop}
+    chosen |= {"text": text, "keep": keep}
+    layout = {
+        **{"separator": separator, "encoding": encoding, "no_header": no_header},
+        **{"decimal": decimal, "thousands": thousands, "comment": comment, "missing": missing},
     }
-    files_only |= {"missing": missing, "keep": keep}
-    for option in (*(key for key, value in files_only.items() if value), *layout.chosen()):
-        raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
-    own = task_of_dataset(dataset)
+    check_layout(layout)
+    dataset = open_dataset(str(source))
+    if dataset is None:
+        stream, notes = _load_file(Path(source), task, limit, layout, chosen)
+        for note in notes:
+            warnings.warn(shorten(f"{stream.name}: {note}"), stacklevel=2)
+        return stream
+    name, own = dataset_name(dataset), task_of_dataset(dataset)
+    for option, value in (chosen | layout).items():
+        if value and value != LAYOUT.get(option):
+            raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
     if task not in (None, own):
         raise EvaluationError(f"{name} is a stream for {own}, not for {task}")
     # bundled ones are read to the end, because only then does river close the file
     samples = list(dataset) if name in BUNDLED else list(itertools.islice(dataset, limit))
     samples = samples[:limit]
     kinds = {
-        str(key): "category" if isinstance(value, str) else "number"
-        for key, value in samples[0][0].items()
+        str(k): "category" if isinstance(v, str) else "number" for k, v in samples[0][0].items()
     }
-    return Stream(name, len(samples), *_count(kinds), samples, task=own, kinds=kinds)
+    return Stream(name, len(samples), *_count(kinds.values()), samples, task=own, kinds=kinds)
 
 
 def load_features(
@@ -178,87 +154,35 @@ def load_features(
 
     A target that is missing is None. The second result are the names of the file's columns.
     """
-    chosen = dict(options)
-    target, kinds = chosen.pop("target"), dict(chosen.pop("kinds"))
-    text, drop, missing = (chosen.pop(name, None) for name in ("text", "drop", "missing"))
-    layout = Layout(**chosen)
-    reading = Reading(check_markers(missing or ()), layout.decimal, layout.thousands)
+    target, kinds, text = options["target"], dict(options["kinds"]), options.get("text")
+    layout = {name: options.get(name, value) for name, value in LAYOUT.items()}
     texts = [name for name, kind in kinds.items() if kind == "category"]
-    table = read_table(
-        _checked(Path(source)), layout, reading.markers, [*texts, text or target], None
-    )
-    names = [*table.frame.columns]
-    columns = _Columns(target, (), drop or (), text, keep)
-    columns.check(keep, names, table.name)
-    features = [name for name in names if name != target and name in (kinds or names)]
-    features += [text] if text in names else []
-    file = _File(table, columns, target, features, reading, kinds, needs_target=False)
-    return file.stream(table.frame, 0, None)[0], names
+    table = read_table(_checked(Path(source)), layout, [*texts, target, text], None)
+    names = [*table.frame]
+    _check_columns(keep, names, table.name)
+    kinds = {name: kinds[name] if kinds else None for name in names if name in (kinds or names)}
+    kinds |= {target: "category"} | ({text: "category"} if text in names else {})
+    file = _File(table, layout, target, kinds, text, keep, is_labeled=False)
+    return file.stream(None)[0], names
 
 
 def check_task(task: Any) -> None:
     """Raise ValueError unless this is the name of a task, or None."""
-    if task is not None and task not in TASKS:
-        raise ValueError(f"task must be {', '.join(map(repr, TASKS))} or None, got {shown(task)}")
+    if task not in (CLASSIFICATION, REGRESSION, None):
+        raise ValueError(
+            f"task must be {CLASSIFICATION!r}, {REGRESSION!r} or None, got {shown(task)}"
+        )
 
 
-def task_of_dataset(dataset: datasets.base.Dataset) -> str:
+def task_of_dataset(dataset: Any) -> str:
     """Return the task of a dataset of river's."""
     return REGRESSION if is_regression(dataset) else CLASSIFICATION
 
 
-def _count(kinds: Mapping[str, str]) -> tuple[int, int]:
+def _count(kinds: Collection[str]) -> tuple[int, int]:
     """Return the numbers of numeric and of categorical features."""
-    n_categorical = [*kinds.values()].count("category")
+    n_categorical = [*kinds].count("category")
     return len(kinds) - n_categorical, n_categorical
-
-
-class _Columns(NamedTuple):
-    """The columns that are chosen for something."""
-
-    target: str | None
-    categorical: Sequence[str]
-    drop: Sequence[str]
-    text: str | None
-    keep: Sequence[str]
-
-    @property
-    def texts(self) -> list[str]:
-        """The columns that are read as text."""
-        return [*self.categorical, *([] if self.text is None else [self.text])]
-
-    def check(self, chosen: Iterable[str], names: Sequence[str], where: str) -> None:
-        """Raise EvaluationError for a column that there is not."""
-        for column in chosen:
-            if column not in names:
-                raise EvaluationError(
-                    f"{where} has no column {column!r} ({suggest(column, names)})"
-                )
-
-    def split(self, names: Sequence[str], where: str) -> tuple[str, list[str]]:
-        """Return the target (`target` if there is one, or the last) and the features, or raise."""
-        self.check((*self.drop, *self.keep), names, where)
-        names = [column for column in names if column not in self.drop]
-        target = self.target
-        if target is None and names:
-            target = "target" if "target" in names else names[-1]
-        if target is None or target not in names:
-            raise EvaluationError(
-                f"{where} has no target column {target!r} ({suggest(str(target), names)})"
-            )
-        features = [column for column in names if column != target]
-        if not features:
-            advice = " (are its fields separated by , ; or tabs? --separator sets another)"
-            raise EvaluationError(
-                f"{where} has no feature beside its target {shorten(target, 60)!r}"
-                f"{advice * (not self.drop)}"
-            )
-        if target in self.texts:
-            raise EvaluationError(
-                f"{target!r} is the target of {where}, not a categorical feature or a text"
-            )
-        self.check(self.texts, features, where)
-        return target, features
 
 
 @dataclass
@@ -266,155 +190,126 @@ class _File:
     """A file, and what its columns hold; once this is settled, later values must fit."""
 
     table: Table
-    columns: _Columns
+    layout: Layout
     target: str
-    features: list[str]
-    reading: Reading
-    kinds: dict[str, str]  # by column; empty until the first rows have been read
+    kinds: dict[str, str | None]  # of the target and the features, None until it is settled
+    text: str | None
+    keep: Sequence[str]
     task: str = CLASSIFICATION
-    needs_target: bool = True
-    refusal: str = "but the model takes {kind}s"
-
-    def settle(self, column: pd.Series, **options: Any) -> Column:
-        """Return a column as its kind, or settle it."""
-        name = column.name
-        options = {"kind": self.kinds.get(str(name))} | options
-        options["is_text"] = options.get("is_text") or name in (
-            *self.columns.texts,
-            *self.table.texts,
-        )
-        refusal = f"row {{row}} of {self.table.name} has {{value}} in {name!r}, {self.refusal}"
-        return settle(
-            column, self.reading, is_typed=self.table.is_typed, refusal=refusal, **options
-        )
+    is_labeled: bool = True  # whether rows without a target are left out
 
     def read(self, frame: pd.DataFrame) -> tuple[Rows, dict[str, Column]]:
-        """Return the rows with a target, and what their columns hold."""
+        """Return rows, and what the columns of features hold."""
+        targets, n_rows = pd.Series(None, frame.index, dtype=object), len(frame)
         if self.target in frame:
-            targets = self.settle(frame[self.target]).values
-        else:
-            targets = pd.Series(np.nan, frame.index)
-        is_labeled = targets.notna().to_numpy(dtype=bool)
-        if self.needs_target:
-            frame, targets = frame[is_labeled], targets[is_labeled].infer_objects()
+            targets = self._settle(frame[self.target]).values
+        if self.is_labeled:
+            is_known = targets.notna()
+            frame, targets = frame[is_known], as_whole(targets[is_known].infer_objects())
             refuse_infinite(targets, self.table.name)
         else:
-            targets = targets.astype(object).where(is_labeled, None)
-        found = {name: self.settle(frame[name]) for name in self.features}
+            targets = targets.astype(object).where(targets.notna(), None)
+        found = {name: self._settle(frame[name]) for name in self.kinds if name != self.target}
         for column in found.values():
             refuse_infinite(column.values, self.table.name)
-        values = {name: column.values for name, column in found.items()}
-        read = pd.DataFrame(values, index=frame.index, columns=[*values])
+        features = pd.DataFrame({k: column.values for k, column in found.items()}, frame.index)
         if any(column.kind == "date" for column in found.values()):
-            read = dates.of_frame(frames.read_frame(read)).to_native()
-        kept = frame[[*self.columns.keep]].astype(object) if self.columns.keep else None
-        if self.task == REGRESSION:
-            targets = targets.astype(np.float64)
-        return Rows(
-            read, targets if self.task == REGRESSION else as_whole(targets), self.columns.text, kept
-        ), found
+            features = dates.of_frame(frames.read_frame(features)).to_native()
+        targets = targets.astype(np.float64) if self.task == REGRESSION else targets
+        kept = frame[[*self.keep]].astype(object)
+        return Rows(features, targets, self.text, kept, n_rows - len(frame)), found
 
-    def stream(
-        self, frame: pd.DataFrame, n_read: int, limit: int | None
-    ) -> tuple[Stream, dict[str, Column]]:
+    def _settle(self, column: pd.Series) -> Column:
+        kind, where = self.kinds[str(column.name)], self.table.name
+        wanted = f"which held {kind}s before" if self.is_labeled else f"but the model takes {kind}s"
+        is_typed = self.table.is_typed
+        return settle(column, self.layout, kind, is_typed=is_typed, where=where, wanted=wanted)
+
+    def stream(self, limit: int | None) -> tuple[Stream, dict[str, Column]]:
         """Return the stream of the first rows and of those to come, and what the columns hold."""
-        rows, found = self.read(frame)
-        kinds = {name: column.kind for name, column in found.items() if name != self.columns.text}
-        self.kinds = {self.target: self.kinds.get(self.target, "category"), **self.kinds, **kinds}
-        n_unlabeled = len(frame) - len(rows.frame)
-        source = self.table.name
-        name = source if source == "standard input" else Path(source).name
-        read = {
-            name: kinds.get(name, "number")
-            for name in map(str, rows.frame)
-            if name != self.columns.text
-        }
-        counts = len(rows.frame), *_count(read)
-        later = None
-        if self.table.later is not None and (limit is None or limit > n_read):
-            later = itertools.islice(self._later(), None if limit is None else limit - n_read)
-        return (
-            Stream(
-                name,
-                *counts,
-                rows,
-                n_unlabeled,
-                self.task,
-                self.target,
-                self.columns.text,
-                kinds,
-                later,
-            ),
-            found,
-        )
+        limit = sys.maxsize if limit is None else limit
+        rows, found = self.read(self.table.frame[:limit])
+        self.kinds |= {name: column.kind for name, column in found.items()}
+        kinds = {name: column.kind for name, column in found.items() if name != self.text}
+        read = [kinds.get(str(name), "number") for name in rows.frame if name != self.text]
+        is_open = self.table.later is not None and len(self.table.frame) < limit
+        later = self._later(limit) if is_open else None
+        about: dict[str, Any] = {"target": self.target, "text": self.text, "kinds": kinds}
+        about |= {"n_unlabeled": rows.n_unlabeled, "task": self.task, "later": later}
+        name = Path(self.table.name).name
+        return Stream(name, len(rows.frame), *_count(read), rows, **about), found
 
-    def _later(self) -> Iterator[Record | None]:
-        """Yield the records of standard input that follow, None for rows without a target."""
-        assert self.table.later is not None
-        self.refusal = "which held {kind}s before" if self.needs_target else self.refusal
-        texts = [name for name, kind in self.kinds.items() if kind == "category"]
-        for frame in self.table.later([*texts, *self.columns.texts]):
-            records = {record.row: record for record in self.read(frame)[0].records()}
-            yield from (records.get(int(row) + 1) for row in frame.index)
+    def _later(self, limit: int) -> Iterator[Rows]:
+        for rows in self.table.later or ():
+            frame = rows.reindex(columns=self.table.frame.columns)  # which JSON may lack
+            yield self.read(frame[frame.index < limit])[0]
+            if (frame.index + 1 >= limit).any():
+                return
 
 
 def _load_file(
-    path: Path,
-    chosen: _Columns,
-    layout: Layout,
-    reading: Reading,
-    task: str | None,
-    limit: int | None,
+    path: Path, task: str | None, limit: int | None, layout: Layout, chosen: Mapping[str, Any]
 ) -> tuple[Stream, list[str]]:
     """Return the samples in a file, and a line for whatever is odd about it."""
+    target, text, drop, keep = (chosen[name] for name in ("target", "text", "drop", "keep"))
+    texts = [*chosen["categorical"], *([] if text is None else [text])]
     n_rows = None if limit is None else max(limit, ROWS)
-    table = read_table(_checked(path), layout, reading.markers, chosen.texts, n_rows)
-    target, features = chosen.split([*table.frame.columns], table.name)
-    frame = table.frame[:limit]
-    if frame.empty:
-        raise EvaluationError(f"{table.name} has a header but no rows")
-    file = _File(table, chosen, target, features, reading, {})
-    labels = file.settle(table.frame[target])
-    is_chosen, task = task is not None, task or _task_of(labels, reading)
-    odd, are_numbers = advice.on_labels(labels, reading)
-    if are_numbers and (task == REGRESSION or not is_chosen):
+    table = read_table(_checked(path), layout, texts, n_rows)
+    name, names = table.name, [*table.frame]
+    _check_columns((*drop, *keep), names, name)
+    names = [column for column in names if column not in drop]
+    if target is None and names:
+        target = "target" if "target" in names else names[-1]
+    _check_columns([target], names, name, "target column")
+    features = [column for column in names if column != target]
+    if not features:
+        hint = " (are its fields separated by , ; or tabs? --separator sets another)" * (not drop)
         raise EvaluationError(
-            f"{table.name}: column {target!r}: {odd}; --task classification takes them as labels"
+            f"{name} has no feature beside its target {shorten(target, 60)!r}{hint}"
         )
-    if frame[target].notna().sum() == 0 or labels.values[:limit].isna().all():
+    _check_columns(texts, features, name, "feature")
+    if table.frame.empty:
+        raise EvaluationError(f"{name} has a header but no rows")
+    labels = settle(table.frame[target], layout, is_typed=table.is_typed)
+    marks = advice.markers_of(labels, layout)
+    odd, are_numbers = advice.on_labels(labels, layout)
+    if are_numbers and task != CLASSIFICATION:
+        raise EvaluationError(
+            f"{name}: column {target!r}: {odd}; --task classification takes them as labels"
+        )
+    if labels.values[:limit].isna().all():
         where = "" if limit is None else f" in the first {limit} rows"
         raise EvaluationError(
-            f"no row of {table.name} has a label: its column {target!r} is empty{where}; --target"
-            " names another"
+            f"no row of {name} has a label: its column {target!r} is empty{where}; --target names"
+            " another"
         )
-    file.kinds[target] = "number"
-    if task == CLASSIFICATION:
-        file.kinds[target] = labels.kind if labels.kind in ("number", "boolean") else "category"
-    elif labels.kind != "number":
-        marks = advice.markers_of(labels, reading)
-        file.refusal = (
-            f"but regression predicts numbers: --missing={marks or '{value}'} reads it as missing,"
-            " --task classification takes labels"
-        )
-    file.task = task
-    stream, found = file.stream(frame, len(table.frame), limit)
+    values = numbers(labels.texts, layout) if marks else labels.values
+    task = task or (REGRESSION if is_quantity(values.dropna()) else CLASSIFICATION)
+    kind = labels.kind if labels.kind in ("number", "boolean") else "category"
+    if task == REGRESSION and kind != "number":
+        remedy = f"--missing={marks} reads it as missing, " if marks else ""
+        wanted = f"but regression predicts numbers: {remedy}--task classification takes labels"
+        settle(table.frame[target][:limit], layout, "number", where=name, wanted=wanted)
+        kind = "number"
+    kinds = {target: kind} | {each: "category" if each in texts else None for each in features}
+    file = _File(table, layout, target, kinds, text, keep, task)
+    stream, found = file.stream(limit)
     notes = {target: odd if task == CLASSIFICATION else None}
-    notes |= {
-        name: advice.on_feature(column, reading)
-        for name, column in found.items()
-        if name != chosen.text
-    }
-    lines = [f"column {shorten(name, 40)!r}: {note}" for name, note in notes.items() if note]
-    names = None if layout.no_header or table.is_typed else advice.on_names([*table.frame.columns])
-    return stream, [f"{stream.name}: {line}" for line in (names, *lines) if line]
+    notes |= {k: advice.on_feature(column, layout) for k, column in found.items() if k != text}
+    lines = [f"column {shorten(k, 40)!r}: {note}" for k, note in notes.items() if note]
+    if not (layout["no_header"] or table.is_typed):
+        lines = [*filter(None, [advice.on_names([*table.frame])]), *lines]
+    return stream, lines
 
 
-def _task_of(labels: Column, reading: Reading) -> str:
-    """Return the task that the values of a target suggest."""
-    numbers = labels.values.dropna() if labels.kind == "number" else None
-    if numbers is None and advice.markers_of(labels, reading) is not None:
-        numbers = reading.numbers(labels.texts).dropna()
-    return REGRESSION if numbers is not None and is_quantity(numbers) else CLASSIFICATION
+def _check_columns(
+    chosen: Iterable[str], names: Sequence[str], where: str, noun: str = "column"
+) -> None:
+    """Raise EvaluationError for a column that there is not."""
+    for column in chosen:
+        if column not in names:
+            hint = suggest(str(column), names)
+            raise EvaluationError(f"{where} has no {noun} {column!r} ({hint})")
 
 
 def _checked(path: Path) -> Path:

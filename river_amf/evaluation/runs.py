@@ -19,7 +19,6 @@ from tqdm import tqdm
 from river_amf import kernels
 from river_amf.baselines.river_models import make_baseline
 from river_amf.evaluation import tasks
-from river_amf.evaluation.advice import shorten
 from river_amf.evaluation.loading import check_task
 from river_amf.evaluation.metrics import Metric, make_metrics
 from river_amf.evaluation.prequential import (
@@ -31,7 +30,7 @@ from river_amf.evaluation.prequential import (
 from river_amf.evaluation.recording import Recorder, Steps, number_of
 from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.sources import Source, read_pairs, read_source
-from river_amf.evaluation.streams import Sample
+from river_amf.evaluation.streams import Sample, shorten
 from river_amf.evaluation.tasks import Maker
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.inputs.kinds import printable, shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,8 +27,8 @@ REGRESSION = "regression"
 
 ROWS = 1000  # in which the values of a target suggest the task
 MAX_LABELS = 50  # distinct numbers in these rows that may be labels
-_MAX_LISTED = 5  # labels in a description,
-_LONGEST = 200  # characters
+_MAX_LISTED = 5  # labels in a description
+_LONGEST = 200  # characters of a line
 _WORDS: Any = BagOfWords()  # which only splits texts here
 _PLURALS = {"number": "numbers", "category": "categories", "boolean": "booleans", "date": "dates"}
 
@@ -51,10 +52,8 @@ class Stream:
         Name of the stream in reports.
     n_samples
         Number of samples, without those that are yet to come.
-    n_numeric
-        Number of features that are numbers or booleans.
-    n_categorical
-        Number of features that are strings.
+    n_numeric, n_categorical
+        Numbers of features that are numbers or booleans, and that are strings.
     samples
         Iterable of `n_samples` pairs (features, label), which can be iterated over more than once.
     n_unlabeled
@@ -68,8 +67,7 @@ class Stream:
     kinds
         `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features.
     later
-        Records that follow on standard input, as they come, None for rows without a label; they can
-        be read only once.
+        Further rows of standard input, as they come; they can be read only once.
 
     Examples
     --------
@@ -89,13 +87,13 @@ class Stream:
     target: str | None = None
     text: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict, repr=False)
-    later: Iterator[Record | None] | None = field(default=None, repr=False)
+    later: Iterator[Rows] | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
         yield from self.samples
-        for record in filter(None, self.later or ()):
-            yield record.x, record.y
+        for rows in self.later or ():
+            yield from rows
 
     def records(self) -> Iterator[Record]:
         """Yield the samples as records.
@@ -107,7 +105,8 @@ class Stream:
             yield from self.samples.records()
         else:
             yield from (Record(n, x, y) for n, (x, y) in enumerate(self.samples, start=1))
-        yield from filter(None, self.later or ())
+        for rows in self.later or ():
+            yield from rows.records()
 
     def complete(self) -> Stream:
         """Return the stream with all of its samples, which can be read more than once.
@@ -118,8 +117,8 @@ class Stream:
         if self.later is None:
             return self
         later = list(self.later)
-        samples = [*self.samples, *((each.x, each.y) for each in later if each)]
-        n_unlabeled = self.n_unlabeled + later.count(None)
+        samples = [*self.samples, *itertools.chain(*later)]
+        n_unlabeled = self.n_unlabeled + sum(rows.n_unlabeled for rows in later)
         changes: Any = {"samples": samples, "n_samples": len(samples), "n_unlabeled": n_unlabeled}
         return replace(self, **changes, later=None)
 
@@ -129,32 +128,26 @@ class Stream:
         >>> Stream("toy", 2, 1, 0, [({"a": 1.0}, "yes"), ({"a": 2.0}, "no")]).describe()
         'target: 2 labels (yes 1, no 1); features: 1 number'
         """
-        targets = [y for _, y in self.samples]
-        for length in (40, 24, 12):  # of a label
-            line = self._description(targets, length)
-            if len(line) <= _LONGEST:
-                break
-        return line
-
-    def _description(self, targets: list[Any], length: int) -> str:
         if self.task == REGRESSION:
+            targets = [y for _, y in self.samples]
             about = f"numbers from {min(targets):g} to {max(targets):g}"
         else:
-            counts = Counter(targets)
-            named = [f"{_cut(str(y), length)} {n}" for y, n in counts.most_common(_MAX_LISTED)]
-            more = [f"and {len(counts) - len(named)} more"] if len(counts) > len(named) else []
-            labels = "label" if len(counts) == 1 else "labels"
-            about = f"{len(counts)} {labels} ({', '.join([*named, *more])})"
+            counts = Counter(y for _, y in self.samples)
+            named = [f"{shorten(str(y), 20)} {n}" for y, n in counts.most_common(_MAX_LISTED)]
+            named += [f"and {len(counts) - _MAX_LISTED} more"] * (len(counts) > _MAX_LISTED)
+            about = f"{_counted(len(counts), 'label')} ({', '.join(named)})"
         kinds = Counter(self.kinds.values())
         kinds = kinds or Counter(number=self.n_numeric, category=self.n_categorical)
-        features = [f"{n} {_PLURALS[k] if n > 1 else k}" for k, n in kinds.items() if n]
-        features += [f"words of {_cut(self.text, length)!r}"] if self.text else []
-        name = "" if self.target is None else f" {_cut(self.target, length)!r}"
-        parts = [f"target{name}: {about}", f"features: {', '.join(features)}"]
-        if self.n_unlabeled:
-            rows = "rows" if self.n_unlabeled > 1 else "row"
-            parts.append(f"{self.n_unlabeled} {rows} without a target skipped")
-        return "; ".join(parts)
+        features = [_counted(n, kind) for kind, n in kinds.items() if n]
+        features += [f"words of {shorten(self.text, 24)!r}"] if self.text else []
+        name = "" if self.target is None else f" {shorten(self.target, 24)!r}"
+        line = f"target{name}: {about}; features: {', '.join(features)}"
+        skipped = f"; {_counted(self.n_unlabeled, 'row')} without a target skipped"
+        return shorten(line + skipped * (self.n_unlabeled > 0))
+
+
+def _counted(n: int, noun: str) -> str:
+    return f"{n} {noun if n == 1 else _PLURALS.get(noun, f'{noun}s')}"
 
 
 @dataclass(frozen=True)
@@ -163,8 +156,9 @@ class Rows:
 
     frame: pd.DataFrame  # of features, indexed by the rows of the file from 0
     targets: pd.Series
-    text: str | None = None
-    kept: pd.DataFrame | None = None
+    text: str | None
+    kept: pd.DataFrame
+    n_unlabeled: int
 
     def __iter__(self) -> Iterator[Sample]:
         for record in self.records():
@@ -172,15 +166,11 @@ class Rows:
 
     def records(self) -> Iterator[Record]:
         """Yield the rows."""
-        names = list(self.frame.columns)
-        kept: Iterable[tuple[Any, ...]] = iter(lambda: (), None)
-        if self.kept is not None:
-            kept = self.kept.itertuples(index=False, name=None)
+        names = [*self.frame]
         cells = self.frame.itertuples(index=False, name=None)
-        rows = zip(
-            (self.frame.index + 1).tolist(), cells, self.targets.tolist(), kept, strict=False
-        )
-        for n, values, y, copied in rows:
+        kept = self.kept.itertuples(index=False, name=None)
+        numbers = (self.frame.index + 1).tolist()
+        for n, values, y, copied in zip(numbers, cells, self.targets.tolist(), kept, strict=True):
             # missing values are NaN here, the only value that differs from itself
             x: Features = {
                 k: value for k, value in zip(names, values, strict=True) if value == value
@@ -191,7 +181,7 @@ class Rows:
             yield Record(n, x, y, copied)
 
 
-def _cut(text: str, length: int) -> str:
+def shorten(text: str, length: int = _LONGEST) -> str:
     """Return a text without its middle, if it is too long."""
     half = (length - 3) // 2
     return text if len(text) <= length else f"{text[:half]}...{text[-half:]}"

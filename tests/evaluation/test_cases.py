@@ -223,7 +223,7 @@ def test_sceptic_files_that_are_no_tables(write, tmp_path):
     ):
         text, (line,) = run(write(content, name))
         assert text == "" and what in line
-    for source, what in (("https://x.org/t.csv", "URL"), (write("x", "t.xlsx"), ".csv")):
+    for source, what in (("https://x.org/t.csv", "URL"), (write(b"PK\x03\x04", "t.xlsx"), ".csv")):
         text, (line,) = run(source)
         assert text == "" and what in line
 
@@ -248,7 +248,7 @@ def test_sceptic_lines_of_json(write):
     assert output.startswith("target 'y': 2 labels (p 9, q 9)") and "18 rows" in output
     assert "'a'" in line and "quotes" in line
     text, lines = run(write('{"a": [1], "y": 2}\n', "l.jsonl"))
-    assert text == "" and "'a'" in lines[0] and "list" in lines[0]
+    assert text == "" and "'a' must hold numbers, text or booleans, got [1]" in lines[0]
 
 
 def test_sceptic_blanks_as_separators(write):

@@ -272,7 +272,6 @@ def test_sparse_matrices_and_texts_are_datasets():
         (FRAME, [1, 2], "X has 40 rows, but the target is not as many values"),
         (SAMPLES, [1, 2], "dataset must be a stream"),
         ("Bananas", "z", "target can only be chosen for a file"),
-        (FRAME.assign(y=range(40), z=0.5), "z", "the target holds numbers such as 0.5"),
     ],
 )
 def test_bad_dataset_is_reported_before_any_run(dataset, target, message):
@@ -352,7 +351,8 @@ WORDS = list(three_labels(60))
         (SAMPLES, ["kn"], {}, EvaluationError, "unknown model 'kn' .did you mean 'knn'"),
         (NUMBERS, "lineer", {}, EvaluationError, "'linear'. available: ((?!gaussian-nb).)*$"),
         (SAMPLES, {1: Majority, "1": Majority}, {}, ValueError, "models must have different names"),
-        (SAMPLES, [linear_model.LinearRegression()], {}, EvaluationError, "models are regressors"),
+        (SAMPLES, [linear_model.LinearRegression()], {}, TypeError, "a regressor, but the task is"),
+        (FRAME.assign(y=0.5), Majority(), {"target": "y"}, TypeError, "as 'y' holds numbers such"),
         (SAMPLES, [Majority(), AMFRegressor()], {}, TypeError, "'AMFRegressor' is a regressor"),
         (SAMPLES, [Majority, AMFRegressor], {}, TypeError, "'AMFRegressor' is a regressor"),
         (
@@ -363,6 +363,7 @@ WORDS = list(three_labels(60))
             "'logistic' is a classifier, but the task is",
         ),
         (RINGS, "logistic", {}, EvaluationError, "regression, as 'y' holds numbers such as 1"),
+        ("TrumpApproval", Majority(), {}, TypeError, "but the task is regression"),
         ("Bananas", AMFRegressor(), {}, EvaluationError, "for classification, not for regression"),
         (NUMBERS, "mean", {"metrics": ["MacroF1"]}, EvaluationError, "not a river regression"),
         (SAMPLES, "knn", {"metrics": ["MAE"]}, EvaluationError, "but one for regression"),
