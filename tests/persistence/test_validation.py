@@ -26,11 +26,6 @@ def of_targets():
     return learn(model, targets(60))
 
 
-def of_open_kind():
-    model = trained([*samples(60)], n_estimators=2, on_mismatch="missing")
-    return learn(model, [({"late": "x"}, True, 1.0)])
-
-
 def put(array, part, place, value):
     """Return an edit that puts a value into a field of an array; a place may be a function."""
 
@@ -144,13 +139,6 @@ EDITS = {
         (lambda p, a: p.pop("origin"), "trees without any origin of targets"),
         (lambda p, a: p.update(origin="5"), "origin '5', in place of a finite number"),
         (lambda p, a: p["parameters"].update(dirichlet=1.0), "'dirichlet': 1.0"),
-    ],
-    of_open_kind: [
-        *(
-            (lambda p, a, wrong=wrong: p.update(undecided=wrong), "is damaged")
-            for wrong in (5, [5], [["late"]], [["late", 1]], [["a", "x"]], [["late", "x"]] * 2)
-        ),
-        (lambda p, a: p["parameters"].update(on_mismatch="raise"), "undecided"),
     ],
 }
 
