@@ -32,6 +32,7 @@ from river_amf.inputs.columns import (
     value_at,
 )
 from river_amf.inputs.frames import Column
+from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import check_totals
 from river_amf.inputs.labels import Labels
 from river_amf.inputs.mismatch import warn_of_numbers
@@ -166,7 +167,12 @@ class Engine(SampleEngine):
     ) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
         weights = rows.weights
-        odd, n_new_labels = self._odd_rows(rows, parameters)
+        try:
+            odd, n_new_labels = self._odd_rows(rows, parameters)
+        except INVALID:
+            if parameters.max_vocabulary is None:
+                raise
+            odd, n_new_labels = self._odd_rows_of_words(rows, parameters)
         check_totals(self.total_weight, weights, parameters.task, are_rows=True)
         n_restarts = self._n_restarts(parameters)
         answers = BlockAnswers(
@@ -222,6 +228,19 @@ class Engine(SampleEngine):
             return odd, len(labels) - n_labels
         finally:
             self.settle()
+
+    def _odd_rows_of_words(
+        self, rows: LabeledRows, parameters: Parameters
+    ) -> tuple[list[int], int]:
+        """Do what `_odd_rows` does by learning all rows in a copy."""
+        # A word may be forgotten on the way, and come back as the name of a category.
+        twin = type(self)()
+        twin.__setstate__(self._snapshot())
+        twin.cautions, twin.mismatches = self.cautions, self.mismatches
+        twin.features.mismatches = self.features.mismatches
+        for row in range(len(rows.weights)):
+            in_row(row, twin._learn, *rows.at(row), parameters)
+        return list(range(len(rows.weights))), len(twin.labels) - len(self.labels)
 
     def _learn_odd(
         self,
