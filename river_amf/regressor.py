@@ -255,8 +255,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         if with_interval:
             return self.predict_interval_one(x, level, lower)
-        prediction: float = self._engine.predict(x)
-        return prediction
+        engine = self._engine
+        return engine.predict(engine, x)  # type: ignore[no-any-return]
 
     def predict_interval_one(
         self, x: dict[Any, Any], level: float = LEVEL, lower: float = -math.inf

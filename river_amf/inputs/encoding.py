@@ -117,7 +117,7 @@ class EncodedSample:
         self.buffer = self.values.data
         self.source: Any = None  # the dict that it was encoded from, and its values at that time
         self.picked: Any = None
-        self.fits: Any = None  # the `Arena.capacities` that `prediction` was made for
+        self.fits: Any = None  # the `Arena.places` that `prediction` was made for
         self.prediction: Any = None  # where the prediction is written
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -38,12 +38,16 @@ class Labels:
         self.index = state["index"]
         self._prepare()
 
-    def answer(self, buffer: Any) -> dict[Any, float]:
-        """Return the probability of each label, given a buffer that begins with them."""
+    def reader(self) -> Callable[[Any], dict[Any, float]]:
+        """Return the function `answer`, which is right until a label is added."""
         if self._n_read != len(self.index):
             self._read = dict_reader(self.index)
             self._n_read = len(self.index)  # last, as an interrupt may come in between
-        return self._read(buffer)
+        return self._read
+
+    def answer(self, buffer: Any) -> dict[Any, float]:
+        """Return the probability of each label, given a buffer that begins with them."""
+        return self.reader()(buffer)
 
     def __len__(self) -> int:
         return len(self.index)
