@@ -173,14 +173,6 @@ def at_least(least: int, most: int = _MAX_INTEGER) -> Callable[[str], int]:
     return parse
 
 
-def seconds(text: str) -> float:
-    """Return a positive number of seconds, or raise ArgumentTypeError."""
-    with suppress(ValueError):
-        if 0 < float(text) <= _MAX_INTEGER:
-            return float(text)
-    raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got {text!r}")
-
-
 def check_outputs(arguments: argparse.Namespace, sources: Sequence[str], **files: str) -> None:
     """Raise EvaluationError if a file cannot be written, is read, or is written twice.
 

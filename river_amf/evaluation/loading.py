@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from river.datasets.base import REG, Dataset
 
 from river_amf.evaluation import advice
 from river_amf.evaluation.streams import (
@@ -33,7 +34,7 @@ from river_amf.evaluation.table_files import (
     check_layout,
     read_table,
 )
-from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, is_regression, open_dataset
+from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, open_dataset
 from river_amf.evaluation.typed_columns import Column, as_whole, numbers, refuse_infinite, settle
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs import dates, frames
@@ -144,7 +145,8 @@ def load_stream(
     kinds = {
         str(k): "category" if isinstance(v, str) else "number" for k, v in samples[0][0].items()
     }
-    return Stream(name, len(samples), *_count(kinds.values()), samples, task=own, kinds=kinds)
+    about: dict[str, Any] = {"task": own, "kinds": kinds, "drifts": getattr(dataset, "drifts", ())}
+    return Stream(name, len(samples), *_count(kinds.values()), samples, **about)
 
 
 def load_features(
@@ -174,9 +176,9 @@ def check_task(task: Any) -> None:
         )
 
 
-def task_of_dataset(dataset: Any) -> str:
+def task_of_dataset(dataset: Dataset) -> str:
     """Return the task of a dataset of river's."""
-    return REGRESSION if is_regression(dataset) else CLASSIFICATION
+    return REGRESSION if dataset.task == REG else CLASSIFICATION
 
 
 def _count(kinds: Collection[str]) -> tuple[int, int]:

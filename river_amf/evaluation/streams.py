@@ -66,6 +66,8 @@ class Stream:
         Name of the column that is a bag of words, whose absent features count as 0.
     kinds
         `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features.
+    drifts
+        Where it is known to drift, as numbers of samples.
     later
         Further rows of standard input, as they come; they can be read only once.
 
@@ -87,6 +89,7 @@ class Stream:
     target: str | None = None
     text: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict, repr=False)
+    drifts: tuple[int, ...] = ()
     later: Iterator[Rows] | None = field(default=None, repr=False)
 
     def __iter__(self) -> Iterator[Sample]:

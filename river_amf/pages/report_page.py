@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -20,15 +20,15 @@ _UNRANKED = ("n_samples", "coverage", "width", "status")
 _MEGABYTE = 1e6  # the unit of memory
 
 
-def page_of(records: Records, cells: Sequence[Sequence[str]], is_error: Mapping[str, bool]) -> Page:
+def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Page:
     """Return the page of runs.
 
-    Cells are those of the table of results as text, with their titles, and `is_error` says of which
-    columns smaller values are better.
+    `displayed` is the table of results as text, with titles, and `is_error` says of which columns
+    smaller values are better.
     """
     of_task = _of_numbers if records.is_regression else _of_labels
     sections = [
-        _results(records, cells, is_error),
+        _results(records, displayed, is_error),
         *_along(records),
         *of_task(records),
         _size(records),
@@ -76,14 +76,11 @@ def verdict(records: Records) -> str:
     return f"{best} is the best, with {reached[best]}, {lead} {second}."
 
 
-def _results(
-    records: Records, cells: Sequence[Sequence[str]], is_error: Mapping[str, bool]
-) -> Section:
+def _results(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Section:
     """Return the table of results, with the best figures in bold and memory in one unit."""
     columns = {}
-    (_, *titled), results = zip(*cells, strict=True), records.table.items()
-    for (title, *texts), (column, values) in zip(titled, results, strict=True):
-        shown = [*map(escaped, texts)]
+    for title, (column, values) in zip(displayed, records.table.items(), strict=True):
+        shown = [*map(escaped, displayed[title])]
         if column == "memory":
             title = "MB"
             shown = [f"{n / _MEGABYTE:.2f}" if math.isfinite(n) else "-" for n in values]

@@ -135,7 +135,7 @@ def test_drift_that_is_not_seen_is_said():
     steady = report()
     steady.curves["drifts"] = 0.0
     assert section(steady, "Drift").text.startswith("No drift seen")
-    assert "No drift seen" in steady.html
+    assert "No drift seen" in steady.page.html
 
 
 def test_relevance_has_the_scale_after_the_warm_up():

@@ -98,7 +98,7 @@ def test_first_line_shows_what_was_understood(run, write):
     assert output.splitlines()[:2] == [
         "target 'churn': 2 labels (no 170, yes 103); features: 1 category, 1 number, 1 date;"
         " 27 rows without a target skipped",
-        "table.csv: 273 samples; AdaptiveAMFClassifier(n_estimators=10, seed=1)",
+        "table.csv: 273 samples; AdaptiveAMFClassifier(seed=1)",
     ]
     _, _, (line,) = run("evaluate", write(CHURN))
     assert line.startswith("river-amf: table.csv: column 'id': 273 distinct texts, nearly all")
@@ -185,16 +185,15 @@ def test_compare_ends_with_1_if_all_models_fail(run, monkeypatch):
     assert run("compare", "--limit", 20, "--models", "amf,adaptive")[0] == 1
 
 
-def test_files_that_cannot_be_written_are_named_at_the_end(run, monkeypatch, tmp_path):
+def test_results_are_printed_though_a_file_cannot_be_written(run, monkeypatch, tmp_path):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", full)
-    page, table = tmp_path / "page", tmp_path / "table"
-    options = ["--limit", 60, "--models", "majority", "--csv", table, "--html", page]
+    options = ["--limit", 60, "--models", "majority", "--csv", tmp_path / "table"]
     status, output, lines = run("compare", *options)
-    assert status == 2 and "majority" in output and page.exists()
-    assert f"cannot write the table to {table}: No space left" in lines[-1]
+    assert status == 2 and "majority" in output
+    assert lines[-1].endswith("cannot write the output: No space left on device")
 
 
 # What is refused before a run
@@ -234,7 +233,6 @@ def test_files_that_cannot_be_written_are_named_at_the_end(run, monkeypatch, tmp
         (["evaluate", "TABLE", "--keep", "x"], "has no column 'x'"),
         (["compare", "--models", ","], "--models must name at least one model"),
         (["compare", "--models", "amf,ganssian-nb"], "(did you mean 'gaussian-nb'?"),
-        (["compare", "--time-limit", "nan"], "must be a positive number of seconds, got 'nan'"),
         (["compare", "--csv", "no/t.csv"], "cannot write the table to 'no/t.csv': No such file"),
         (["compare", "--csv", "FILE", "--html", "FILE"], "--csv and --html would both write"),
     ],
@@ -343,7 +341,7 @@ def test_signals_end_a_comparison_with_its_rows(kind, status, run, monkeypatch, 
 
     def interrupt(self, x, y, w=1.0):
         calls.append(y)
-        if len(calls) == 20 + 7:  # the first 20 are the warm-up
+        if len(calls) == 1 + 7:  # the first is the warm-up
             raise kind
 
     monkeypatch.setattr(PriorClassifier, "learn_one", interrupt)
@@ -369,11 +367,10 @@ def test_reader_that_leaves_is_no_error(long_stream):
 
 
 def test_progress_bars_are_for_terminals(run, monkeypatch):
-    for command in (["evaluate"], ["compare", "--models", "majority"]):
-        assert run(*command, "--limit", 60)[2] == []
-        with monkeypatch.context() as patch:
-            patch.setattr(sys.stderr, "isatty", lambda: True)
-            assert any("60" in line for line in run(*command, "--limit", 60)[2])
+    command = ["compare", "--models", "majority", "--limit", 60]
+    assert run(*command)[2] == []
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert any("60" in line for line in run(*command)[2])
 
 
 # Pages
