@@ -64,10 +64,8 @@ def load_stream(
     Columns of text are categorical. Dates, such as `2024-05-17` or `2024-05-17T13:30:00+02:00`
     (half past one), become the features of `river_amf.date_features`. Blanks around values do not
     count. An empty field, `?` and whatever `pandas.read_csv` takes for missing, such as `NA` and
-    `null`, are left out of the feature dicts.
-
-    What cannot be used raises EvaluationError. What is odd about a column gives a UserWarning that
-    names the option that helps.
+    `null`, are left out of the feature dicts. What cannot be used raises EvaluationError, and what
+    is odd about a column gives a UserWarning that names the option that helps.
 
     Parameters
     ----------
@@ -75,7 +73,7 @@ def load_stream(
         A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file; or `"-"` for standard
         input, whose first 1000 rows settle what columns hold; later ones are read as they come. A
         file is CSV, ARFF, a JSON object per line, or parquet (which takes pyarrow), and
-        decompressed if its name ends in `.gz`. All other options are for files only, but `limit`.
+        decompressed if its name ends in `.gz`. All options but `limit` are for files only.
     target
         Column to predict; by default the column `target`, or else the last one. Rows in which it is
         missing are left out.
@@ -86,22 +84,21 @@ def load_stream(
         Maximum number of samples, or of rows of a file.
     missing
         Texts that stand for missing values, beside the usual ones.
-    separator, encoding
-        The character between the fields of a CSV file, by default a comma, semicolon or tab,
-        whichever the first rows suggest; and the encoding of a file of text, by default UTF-8.
+    encoding
+        Of a file of text, by default UTF-8.
+    separator, decimal, thousands, comment
+        Characters of a CSV file: between its fields (by default a comma, semicolon or tab,
+        whichever the first rows suggest), before the fraction of a number, between its thousands,
+        and at the beginning of comments.
     no_header
-        Whether the first row of a CSV file is a sample. The columns are then named `"0"`, `"1"` and
-        so on.
-    decimal, thousands, comment
-        The characters before the fraction of a number, between its thousands, and at the beginning
-        of comments, in a CSV file.
+        Whether the first row of a CSV file is a sample; columns are then `"0"`, `"1"` and so on.
     task
         `"classification"` (the target is labels) or `"regression"` (numbers). By default numbers
         with fractions, or more than 50 distinct ones in the first 1000 rows, are for regression.
     text
         A column to take apart into a bag of words: a feature `column=word` for each, with its
-        count. It is for models with `absent="zero"`, to which any number that is missing is 0;
-        `compare` gives it to the forests that go by name.
+        count, for models with `absent="zero"`, to which a missing number is 0; `compare` gives it
+        to the forests that go by name.
 
     Examples
     --------

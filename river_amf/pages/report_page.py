@@ -51,29 +51,25 @@ def verdict(records: Records) -> str:
     scores = table[table["n_samples"] == table["n_samples"].max()][records.measure].dropna()
     if scores.empty:
         return "No model has a result."
-    written = (
-        "a mean absolute error of {:.4g}" if records.is_regression else "an accuracy of {:.1%}"
-    )
-    ranked = scores.sort_values(ascending=records.is_regression, kind="stable")
-    reached = ranked.map(written.format)
-    is_floor = ranked.index.isin([*records.floors])
-    if is_floor.any() and not is_floor.all():
-        floor, model = ranked.index[is_floor][0], ranked.index[~is_floor][0]
-        if ranked[floor] in (ranked.iloc[0], ranked[model]):
-            return (
-                f"No model is ahead of {floor}, with {reached[floor]}:"
-                f" {model} has {reached[model]}."
-            )
-    best = ranked.index[0]
-    if len(ranked) == 1:
-        return f"{best} is the only model with a result: {reached[best]}."
-    second = ranked.index[1]
-    if ranked[second] == ranked[best]:
-        return f"{best} and {second} are the best, with {reached[best]}."
-    lead = f"{100 * (ranked[best] - ranked[second]):.2g} percentage points above"
-    if records.is_regression:
-        lead = f"{1 - ranked[best] / ranked[second]:.1%} below"
-    return f"{best} is the best, with {reached[best]}, {lead} {second}."
+    is_error = records.is_regression
+    ranked = scores.sort_values(ascending=is_error, kind="stable")
+    written = "a mean absolute error of {:.4g}" if is_error else "an accuracy of {:.1%}"
+    best, *others = ranked.index
+    floors = ranked[ranked.index.isin([*records.floors])]
+    models = ranked.drop(floors.index)
+    if len(models) and len(floors) and floors.iloc[0] in (ranked[best], models.iloc[0]):
+        with_floor, with_model = map(written.format, (floors.iloc[0], models.iloc[0]))
+        floor, model = floors.index[0], models.index[0]
+        return f"No model is ahead of {floor}, with {with_floor}: {model} has {with_model}."
+    reached = written.format(ranked[best])
+    if others and ranked[others[0]] == ranked[best]:
+        return f"{best} and {others[0]} are the best, with {reached}."
+    lead = ""
+    if others:
+        second = ranked[others[0]]
+        by = f"{100 * (ranked[best] - second):.2g} percentage points above"
+        lead = f", {f'{1 - ranked[best] / second:.1%} below' if is_error else by} {others[0]}"
+    return f"{best} is the best, with {reached}{lead}."
 
 
 def _results(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Section:
