@@ -104,8 +104,8 @@ def load_stream(
     --------
     >>> from river_amf.evaluation import load_stream
     >>> stream = load_stream("bananas", limit=100)
-    >>> stream.name, stream.n_samples, stream.n_numeric
-    ('Bananas', 100, 2)
+    >>> stream.name, stream.n_samples, stream.kinds
+    ('Bananas', 100, {'1': 'number', '2': 'number'})
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "table.csv")
@@ -143,7 +143,7 @@ def load_stream(
         str(k): "category" if isinstance(v, str) else "number" for k, v in samples[0][0].items()
     }
     about: dict[str, Any] = {"task": own, "kinds": kinds, "drifts": getattr(dataset, "drifts", ())}
-    return Stream(name, len(samples), *_count(kinds.values()), samples, **about)
+    return Stream(name, samples, **about)
 
 
 def load_features(
@@ -176,12 +176,6 @@ def check_task(task: Any) -> None:
 def task_of_dataset(dataset: Dataset) -> str:
     """Return the task of a dataset of river's."""
     return REGRESSION if dataset.task == REG else CLASSIFICATION
-
-
-def _count(kinds: Collection[str]) -> tuple[int, int]:
-    """Return the numbers of numeric and of categorical features."""
-    n_categorical = [*kinds].count("category")
-    return len(kinds) - n_categorical, n_categorical
 
 
 @dataclass
@@ -230,13 +224,12 @@ class _File:
         rows, found = self.read(self.table.frame[:limit])
         self.kinds |= {name: column.kind for name, column in found.items()}
         kinds = {name: column.kind for name, column in found.items() if name != self.text}
-        read = [kinds.get(str(name), "number") for name in rows.frame if name != self.text]
         is_open = self.table.later is not None and len(self.table.frame) < limit
         later = self._later(limit) if is_open else None
         about: dict[str, Any] = {"target": self.target, "text": self.text, "kinds": kinds}
         about |= {"n_unlabeled": rows.n_unlabeled, "task": self.task, "later": later}
         name = Path(self.table.name).name
-        return Stream(name, len(rows.frame), *_count(read), rows, **about), found
+        return Stream(name, rows, **about), found
 
     def _later(self, limit: int) -> Iterator[Rows]:
         for rows in self.table.later or ():

@@ -53,7 +53,7 @@ def read_source(
     stream: Stream = dataset.complete() if is_stream else _in_memory(dataset, limit, target)
     if limit is not None and limit < stream.n_samples:
         samples = list(itertools.islice(read_pairs(stream.samples), limit))
-        stream = replace(stream, samples=samples, n_samples=limit)
+        stream = replace(stream, samples=samples)
     if not stream.n_samples:
         raise EvaluationError(
             f"{stream.name} has no samples; note that a generator can be read only once"
@@ -88,7 +88,7 @@ def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
     is_known = isinstance(dataset, base.Dataset)
     task = task_of_dataset(dataset) if is_known else task_of_values([y for _, y in samples])
     drifts = getattr(dataset, "drifts", ())
-    return Stream(name, len(samples), 0, 0, samples, task=task, target=column, drifts=drifts)
+    return Stream(name, samples, task=task, target=column, drifts=drifts)
 
 
 def _pairs(dataset: Any, target: Any) -> tuple[Iterable[Any], Any]:

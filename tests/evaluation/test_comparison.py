@@ -196,7 +196,7 @@ def test_windows_are_those_of_a_slow_loop(window, name):
 FRAME = pd.DataFrame([{**x, "y": y} for x, y in SAMPLES])[["y", "a", "b"]]
 X, LABELS = FRAME[["a", "b"]], FRAME["y"].tolist()
 DATASETS = {
-    "stream": (evaluation.Stream("toy", len(SAMPLES), 2, 0, SAMPLES), None),
+    "stream": (evaluation.Stream("toy", SAMPLES), None),
     "list": (SAMPLES, None),
     "generator": (iter(SAMPLES), None),
     "frame": (FRAME[["a", "b", "y"]], None),
@@ -304,7 +304,7 @@ def test_models_or_the_target_decide_the_task(samples, models, options, metric):
     assert metric in compare(samples, models, **options).table
 
 
-RINGS = evaluation.Stream("s", 150, 2, 0, NUMBERS, 0, "regression", "y")
+RINGS = evaluation.Stream("s", NUMBERS, task="regression", target="y")
 WORDS = list(three_labels(60))
 
 
@@ -400,11 +400,14 @@ def test_ctrl_c_ends_the_comparison_with_what_there_is():
 
 
 @pytest.mark.parametrize("n_good", [0, 5, 30])
-@pytest.mark.parametrize("wrap", [iter, lambda torn: evaluation.Stream("torn", 40, 2, 0, torn)])
+@pytest.mark.parametrize("wrap", [iter, lambda torn: evaluation.Stream("torn", torn)])
 def test_a_stream_that_fails_midway_is_not_the_fault_of_a_model(n_good, wrap):
     error = OSError("disk gone")
 
     class Torn:
+        def __len__(self):
+            return 40
+
         def __iter__(self):
             yield from SAMPLES[:n_good]
             raise error

@@ -65,7 +65,7 @@ def test_formats_are_read_alike(name, data, write, monkeypatch):
     stream = load_stream(write(data, name), categorical=["code"])
     assert plain(stream) == plain(stream) == EXPECTED
     assert [type(y) for _, y in stream] == [int] * 3
-    assert (stream.n_samples, stream.n_numeric, stream.n_categorical) == (3, 2, 2)
+    assert [*stream.kinds.values()] == ["number", "category", "category", "boolean"]
     if data in (LINES, TABLE.encode()):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         assert plain(load_stream("-", categorical=["code"])) == EXPECTED

@@ -83,7 +83,7 @@ def test_bundled_dataset_suits_any_model(name):
     assert stream.task == ("regression" if is_regression else "classification")
     samples = list(stream)
     assert len(samples) == stream.n_samples
-    assert {len(x) for x, _ in samples} == {stream.n_numeric}
+    assert {len(x) for x, _ in samples} == {len(stream.kinds)}
     assert {type(value) for x, _ in samples for value in x.values()} <= {int, float, bool}
     assert not is_regression or {type(y) for _, y in samples} <= {int, float}
 
