@@ -29,7 +29,6 @@ from river_amf.inputs.columns import (
     is_odd,
     is_there,
     sample_at,
-    value_at,
 )
 from river_amf.inputs.frames import Column
 from river_amf.inputs.kinds import check_totals
@@ -79,7 +78,7 @@ class LabeledRows(NamedTuple):
 
     def at(self, row: int) -> tuple[dict[Hashable, Any], Any, float]:
         """Return a row as a sample with its label and weight."""
-        return self.rows.at(row), value_at(self.labels, row), float(self.weights[row])
+        return self.rows.at(row), self.labels.at(row), float(self.weights[row])
 
 
 class Engine(SampleEngine):

@@ -133,7 +133,7 @@ class Labels:
             except INVALID:
                 return False
 
-        return ~np.append([*map(is_known, column.values)], False)[column.codes].astype(bool)
+        return ~np.array([*map(is_known, column.values)], bool)[column.codes]
 
     def encode(self, column: Column, rows: range) -> NDArray[np.float64]:
         """Return the index of the label of each of some rows that are not odd."""

@@ -71,8 +71,7 @@ def _labeled(probabilities: Any) -> list[dict[Any, float]]:
 def _listed(predictions: Any, n_rows: int) -> list[Any]:
     if predictions.ndim != 1:  # the empty frame of a river classifier without labels
         return [None] * n_rows
-    values = frames.read_vector("the prediction", predictions, n_rows)
-    return values if isinstance(values, list) else values.tolist()
+    return frames.read_list("the prediction", predictions, n_rows)
 
 
 def takes_frames(model: Any) -> bool:

@@ -25,7 +25,7 @@ class Block:
     def __init__(self, X: Any, key: Any, y: Any = None, w: Any = None) -> None:
         self.frame: Any = frames.read_frame(X)  # for the library of the answers
         n_rows = len(self.frame)
-        self.y = None if y is None else _as_list(frames.read_vector("y", y, n_rows))
+        self.y = None if y is None else frames.read_list("y", y, n_rows)
         self.w = None if w is None else frames.read_weights(w, n_rows).tolist()
         frames.check_order(X, y=y, w=w)
         names = [*map(plain, self.frame.columns)]
@@ -58,7 +58,3 @@ class Block:
         X, y, w = self.features.iloc[rows], self.y, self.w
         targets = [] if y is None else [pd.Series([y[i] for i in rows], X.index, name="y")]
         return [X, *targets], {} if w is None else {"w": pd.Series([w[i] for i in rows], X.index)}
-
-
-def _as_list(values: Any) -> list[Any]:
-    return values if isinstance(values, list) else values.tolist()
