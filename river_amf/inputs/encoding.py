@@ -34,7 +34,6 @@ from river_amf.inputs.mismatch import (
     category_for_numbers,
     number_for_categories,
 )
-from river_amf.inputs.unrolled import float_check, identity_check
 
 
 class NewFeatures(NamedTuple):
@@ -144,8 +143,7 @@ def _encoder(
     if n_features == 1:
         pick = lambda x: (x[names[0]],)  # noqa: E731
     pack = struct.Struct(f"{n_features}d").pack_into
-    are_numbers = PLAIN_NUMBERS.issuperset
-    are_floats, are_same = float_check(n_features), identity_check(n_features)
+    are_numbers, is_same = PLAIN_NUMBERS.issuperset, operator.is_
 
     def encode_known(x: Any) -> EncodedSample | None:
         """Encode a sample in the common cases, where nothing is new; return None in all others."""
@@ -157,14 +155,15 @@ def _encoder(
             if len(x) != n_features:
                 return encode_gaps(x)
             values: Any = pick(x)
-            if x is sample.source and are_same(values, sample.picked):  # predicted, now learned
+            # An equal object may differ in type, so the values have to be the same objects.
+            if x is sample.source and all(map(is_same, values, sample.picked)):
                 return sample
             picked = values
             if column_codes:
                 values = list(values)
                 for column, codes in column_codes:
                     values[column] = codes[values[column]]
-            if not are_floats(values) and not are_numbers(map(type, values)):
+            if not are_numbers(map(type, values)):
                 return encode_gaps(x)
             sample.source = None
             pack(sample.buffer, 0, *values)
