@@ -167,7 +167,8 @@ class Engine(SampleEngine):
         weights = rows.weights
         odd, n_new_labels = self._odd_rows(rows, parameters)
         check_totals(self.total_weight, weights, parameters.task, are_rows=True)
-        n_restarts = self._n_restarts(parameters)
+        arena = self.known.arena
+        n_restarts = 0 if arena is None else arena.trees["n_restarts"].copy()
         answers = BlockAnswers(
             self.labels.blank_answers(len(weights), n_new_labels, level),
             np.zeros(len(weights), np.int64),
@@ -179,7 +180,8 @@ class Engine(SampleEngine):
             if row < len(weights):
                 self._learn_odd(rows, row, parameters, predicts, level, answers)
             start = row + 1
-        self._log_restarts(n_restarts)
+        if self.known.arena is not None:
+            events.restarted(self.known.arena, n_restarts)
         return answers._replace(labels=list(self.labels))
 
     def _odd_rows(self, rows: LabeledRows, parameters: Parameters) -> tuple[list[int], int]:
@@ -329,21 +331,6 @@ class Engine(SampleEngine):
                 continue
             if kernels.close_chunk(self.arena.address, block.address, start, stop) == RELEASED:
                 self._drop_rows()
-
-    # What is logged
-
-    def _n_restarts(self, parameters: Parameters) -> NDArray[np.int64] | None:
-        """Return how often each tree has restarted, or None if restarts are not logged."""
-        if parameters.restart_threshold is None or not events.logs_restarts():
-            return None
-        if self.known.arena is None:
-            return np.zeros(parameters.n_estimators, np.int64)
-        return self.known.arena.trees["n_restarts"].copy()
-
-    def _log_restarts(self, n_restarts: NDArray[np.int64] | None) -> None:
-        """Log the trees that have restarted in a block, given `n_restarts` from before it."""
-        if n_restarts is not None and self.known.arena is not None:
-            events.restarted(self.known.arena, n_restarts)
 
 
 def _calls(
