@@ -256,7 +256,7 @@ class Engine(SampleEngine):
             ordinary = encode_to_learn(rows.rows.columns, some, self.features)
             stop = ordinary.stop
         if stop > start:
-            warn_of_numbers(self.features, ((new.feature, new.category) for new in ordinary.new))
+            warn_of_numbers(self.features, [(new.feature, new.category) for new in ordinary.new])
             targets = self.labels.encode(rows.labels, range(start, stop))
             block = Block(
                 ordinary.values, targets, rows.weights[start:stop], answers.answers[start:stop]

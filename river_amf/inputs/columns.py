@@ -18,7 +18,7 @@ from river_amf.inputs.encoding import Features
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import is_missing
-from river_amf.inputs.mismatch import Mismatch
+from river_amf.inputs.mismatch import Mismatches
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -67,7 +67,7 @@ def is_odd(column: Column, features: Features) -> Mask:
 def _is_plain(features: Features, name: Hashable, value: Any) -> bool:
     """Return whether a known feature takes a value, which has then one meaning for certain."""
     coding = features.coding(name)
-    mismatches: list[Mismatch] = []
+    mismatches: Mismatches = {}
     try:
         code = features.encode_value(name, value, mismatches)
     except INVALID:
@@ -99,7 +99,7 @@ def encode_to_learn(columns: Sequence[Column], rows: range, features: Features) 
         )
         coding, some = features.coding(column.name), [column.values[u] for u in used.tolist()]
         if coding is None:
-            table = np.array([features.encode_value(column.name, value, []) for value in some])
+            table = np.array([features.encode_value(column.name, value, {}) for value in some])
         else:
             table = np.array(
                 [math.nan if is_missing(v) else coding.codes.get(v, -1.0) for v in some]
@@ -135,7 +135,7 @@ def encode_to_predict(
         else:
             table = np.full(len(column.values), np.nan)
             for u in np.unique(column.codes[~odd]).tolist():
-                table[u] = features.encode_value(column.name, column.values[u], [])
+                table[u] = features.encode_value(column.name, column.values[u], {})
             values[:, index] = table[column.codes]
     return values + 0.0, are_odd
 

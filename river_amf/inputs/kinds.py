@@ -49,13 +49,12 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
-def printable(text: str, most: int | None = None) -> str:
-    r"""Return a text in which control characters are escaped, perhaps cut.
+def printable(text: str) -> str:
+    r"""Return a text in which control characters are escaped.
 
-    >>> print(printable("\x1b[31mred"), printable("long", 3))
-    \x1b[31mred lon...
+    >>> print(printable("\x1b[31mred"))
+    \x1b[31mred
     """
-    text = text if most is None or len(text) <= most else f"{text[:most]}..."
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
