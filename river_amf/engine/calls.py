@@ -25,7 +25,7 @@ def fast_predict(known: Known, slow: Predict) -> Predict:
     features, labels, arena = known
     assert arena is not None
     kernels.compile_for(arena, learns=False)
-    encode, sample, read = features.encode_known, features.sample, labels.reader()
+    encode, sample, read = features.encode_known, features.sample, labels.answer
     buffer = sample.prediction.buffer
     addresses = arena.address, sample.address, sample.prediction.address
 

@@ -29,7 +29,6 @@ from river_amf.inputs.columns import (
     is_odd,
     is_there,
     sample_at,
-    value_at,
 )
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID
@@ -80,7 +79,7 @@ class LabeledRows(NamedTuple):
 
     def at(self, row: int) -> tuple[dict[Hashable, Any], Any, float]:
         """Return a row as a sample with its label and weight."""
-        return self.rows.at(row), value_at(self.labels, row), float(self.weights[row])
+        return self.rows.at(row), self.labels.at(row), float(self.weights[row])
 
 
 class Engine(SampleEngine):
@@ -174,7 +173,8 @@ class Engine(SampleEngine):
                 raise
             odd, n_new_labels = self._odd_rows_of_words(rows, parameters)
         check_totals(self.total_weight, weights, parameters.task, are_rows=True)
-        n_restarts = self._n_restarts(parameters)
+        arena = self.known.arena
+        n_restarts = 0 if arena is None else arena.trees["n_restarts"].copy()
         answers = BlockAnswers(
             self.labels.blank_answers(len(weights), n_new_labels, level),
             np.zeros(len(weights), np.int64),
@@ -186,7 +186,8 @@ class Engine(SampleEngine):
             if row < len(weights):
                 self._learn_odd(rows, row, parameters, predicts, level, answers)
             start = row + 1
-        self._log_restarts(n_restarts)
+        if self.known.arena is not None:
+            events.restarted(self.known.arena, n_restarts)
         return answers._replace(labels=list(self.labels))
 
     def _odd_rows(self, rows: LabeledRows, parameters: Parameters) -> tuple[list[int], int]:
@@ -236,8 +237,8 @@ class Engine(SampleEngine):
         # A word may be forgotten on the way, and come back as the name of a category.
         twin = type(self)()
         twin.__setstate__(self._snapshot())
-        twin.cautions, twin.mismatches = self.cautions, self.mismatches
-        twin.features.mismatches = self.features.mismatches
+        twin.cautions, twin.warned = self.cautions, self.warned
+        twin.features.warned = self.features.warned
         for row in range(len(rows.weights)):
             in_row(row, twin._learn, *rows.at(row), parameters)
         return list(range(len(rows.weights))), len(twin.labels) - len(self.labels)
@@ -274,7 +275,7 @@ class Engine(SampleEngine):
             ordinary = encode_to_learn(rows.rows.columns, some, self.features)
             stop = ordinary.stop
         if stop > start:
-            warn_of_numbers(self.features, ((new.feature, new.category) for new in ordinary.new))
+            warn_of_numbers(self.features, [(new.feature, new.category) for new in ordinary.new])
             targets = self.labels.encode(rows.labels, range(start, stop))
             block = Block(
                 ordinary.values, targets, rows.weights[start:stop], answers.answers[start:stop]
@@ -349,21 +350,6 @@ class Engine(SampleEngine):
                 continue
             if kernels.close_chunk(self.arena.address, block.address, start, stop) == RELEASED:
                 self._drop_rows()
-
-    # What is logged
-
-    def _n_restarts(self, parameters: Parameters) -> NDArray[np.int64] | None:
-        """Return how often each tree has restarted, or None if restarts are not logged."""
-        if parameters.restart_threshold is None or not events.logs_restarts():
-            return None
-        if self.known.arena is None:
-            return np.zeros(parameters.n_estimators, np.int64)
-        return self.known.arena.trees["n_restarts"].copy()
-
-    def _log_restarts(self, n_restarts: NDArray[np.int64] | None) -> None:
-        """Log the trees that have restarted in a block, given `n_restarts` from before it."""
-        if n_restarts is not None and self.known.arena is not None:
-            events.restarted(self.known.arena, n_restarts)
 
 
 def _calls(

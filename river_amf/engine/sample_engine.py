@@ -30,7 +30,7 @@ from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.inputs.encoding import EncodedSample, Features, NewFeatures, Reading
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels
-from river_amf.inputs.mismatch import Mismatches, warn_of_numbers
+from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.inputs.targets import Targets
 from river_amf.kernels import (
@@ -55,7 +55,7 @@ class SampleEngine(Guarded):
         self.known = Known(Features(), Labels() if labels is None else labels, None)
         self.late = LateLabels()
         self.cautions = Cautions()
-        self.mismatches = Mismatches()  # of the first features
+        self.warned: set[Hashable] = set()  # of the first features
         # functions of an engine and a sample, which are faster than methods
         self.predict: Predict = SampleEngine.predict_any
         self.learn: Learn = SampleEngine.learn_any
@@ -85,7 +85,7 @@ class SampleEngine(Guarded):
         """Return what is known before the first sample, which follows from the parameters."""
         features = SparseFeatures(most_columns(parameters)) if has_words(parameters) else Features()
         if parameters.on_mismatch == "missing":
-            features.mismatches = self.mismatches
+            features.warned = self.warned
         return Known(features, self.labels, begin(parameters))
 
     def _known_for(self, parameters: Parameters) -> Known:
@@ -462,5 +462,6 @@ def check(
     if label is None:
         labels.check_new(y, n_classes)
     # a weight of 0 settles the kind of no feature
-    features.warn(m for m in reading.mismatches if weight > 0.0 or features.is_known(m.feature))
+    found = reading.mismatches.items()
+    features.warn({name: m for name, m in found if weight > 0.0 or features.is_known(name)})
     return reading, y, label

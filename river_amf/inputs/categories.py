@@ -107,12 +107,6 @@ class Vocabulary:
         self.slots: dict[Hashable, int] = {}
         self.add(words)
 
-    def __getstate__(self) -> tuple[list[Hashable]]:
-        return (list(self.slots),)
-
-    def __setstate__(self, state: tuple[list[Hashable]]) -> None:
-        Vocabulary.__init__(self, *state)
-
     def __len__(self) -> int:
         return len(self.slots)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID, InvalidType, InvalidValue
 from river_amf.inputs.kinds import is_hashable, is_missing, plain, shown, size_of
-from river_amf.inputs.unrolled import dict_reader
 
 
 class Labels:
@@ -29,7 +28,6 @@ class Labels:
     def _prepare(self) -> None:
         """Set up what follows from the labels and is not part of the state."""
         self.get = self.index.get
-        self._n_read, self._read = 0, dict_reader([])
 
     def __getstate__(self) -> dict[str, Any]:
         return {"index": self.index}
@@ -38,16 +36,9 @@ class Labels:
         self.index = state["index"]
         self._prepare()
 
-    def reader(self) -> Callable[[Any], dict[Any, float]]:
-        """Return the function `answer`, which is right until a label is added."""
-        if self._n_read != len(self.index):
-            self._read = dict_reader(self.index)
-            self._n_read = len(self.index)  # last, as an interrupt may come in between
-        return self._read
-
     def answer(self, buffer: Any) -> dict[Any, float]:
         """Return the probability of each label, given a buffer that begins with them."""
-        return self.reader()(buffer)
+        return dict(zip(self.index, buffer, strict=False))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -137,7 +128,7 @@ class Labels:
             except INVALID:
                 return False
 
-        return ~np.append([*map(is_known, column.values)], False)[column.codes].astype(bool)
+        return ~np.array([*map(is_known, column.values)], bool)[column.codes]
 
     def encode(self, column: Column, rows: range) -> NDArray[np.float64]:
         """Return the index of the label of each of some rows that are not odd."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -114,10 +114,6 @@ class Targets:
         if column.numbers is None:
             return np.array([self.get(value) for value in column.values[rows.start : rows.stop]])
         return column.numbers[rows.start : rows.stop] - self.origin + 0.0
-
-    def reader(self) -> Callable[[Any], float]:
-        """Return the function `answer`."""
-        return self.answer
 
     def answer(self, buffer: Any) -> float:
         """Return the prediction in an answer of the forest."""

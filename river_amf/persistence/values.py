@@ -22,7 +22,6 @@ from river_amf.inputs.categories import Categories
 from river_amf.inputs.encoding import Features
 from river_amf.inputs.kinds import PLAIN_NUMBERS, is_missing, plain, shown
 from river_amf.inputs.labels import Labels
-from river_amf.inputs.mismatch import Mismatches
 from river_amf.inputs.targets import Targets
 from river_amf.persistence.validation import FileError, require
 
@@ -188,7 +187,8 @@ def features_from_json(
         require(len(codes) == is_bounded, "codes of categories")
         if known is not None:
             categories[name] = _categories_from_json(known, codes, max_categories)
-    return Features.of(columns, categories, Mismatches() if is_lenient else None)
+    features = Features(is_lenient=is_lenient)
+    return features.replacing(_columns=columns, _categories=categories)
 
 
 def _require_lists(items: Any, lengths: tuple[int, ...], what: str) -> None:
