@@ -11,20 +11,17 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.engine.cautions import FEW_FEATURES, LARGE_NODES, Cautions
 from river_amf.engine.forest_engine import BlockAnswers, Engine, LabeledRows, Rows
-from river_amf.engine.settings import bound_of, has_words, most_columns, n_linear_models_of
+from river_amf.engine.restoring import engine_of_file, engine_to_file
+from river_amf.engine.settings import n_linear_models_of
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames, sparse_rows
-from river_amf.inputs.categories import Vocabulary
 from river_amf.inputs.encoding import Features
-from river_amf.inputs.kinds import check_weight, shown
-from river_amf.inputs.labels import Labels
-from river_amf.inputs.sparse_features import SparseFeatures
-from river_amf.inputs.targets import Targets
+from river_amf.inputs.kinds import check_weight
 from river_amf.parameters import Parameters
-from river_amf.persistence import Saved, validation, values
+from river_amf.persistence import Saved
 from river_amf.persistence.container import take
+from river_amf.persistence.values import parameters_from_json, parameters_to_json
 from river_amf.state import arena
 
 _Result = TypeVar("_Result")
@@ -129,35 +126,10 @@ class Forest(Ensemble, Saved, Parameters):
             for name, value in self.__dict__.items()
         }
 
-    def _labels_to_json(self) -> dict[str, Any]:
-        """Return the entries of a file that tell the labels, or what takes their place."""
-        return {"labels": [values.to_json(label, "label") for label in self._labels.index]}
-
-    @classmethod
-    def _labels_from_json(cls, header: dict[str, Any]) -> Labels | Targets:
-        """Take these entries out of the header of a file, and return what they tell."""
-        return values.labels_from_json(take(header, "labels", []))
-
     def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        """Return the forest as JSON and arrays, without what can be derived from these."""
-        # These are views of the arrays, so `_while_still` has to be around their use.
-        arrays: dict[str, NDArray[Any]] = {}
-        header: dict[str, Any] = {
-            "parameters": values.parameters_to_json(self._parameters),
-            **self._labels_to_json(),
-            "features": values.features_to_json(self._features),
-        }
-        if self._engine.cautions.given:
-            header["cautions"] = sorted(self._engine.cautions.given)
-        if self._features.vocabulary is not None:
-            words = self._features.vocabulary.slots
-            header["words"] = [values.to_json(word, "feature name") for word in words]
-        if self._arena is not None:
-            arrays = self._arena.used_arrays()
-            del arrays["settings"], arrays["is_categorical"]
-            late = self._engine.late  # the last prediction, too: `close_gaps` was before this
-            arrays |= late.arrays(self._arena) if late.waiting else {}
-        return header, arrays
+        # The arrays are views, so `_while_still` has to be around their use.
+        header, arrays = engine_to_file(self._engine)
+        return {"parameters": parameters_to_json(self._parameters)} | header, arrays
 
     def _while_still(self, call: Callable[..., Any], *arguments: Any) -> Any:
         return self._read(self._without_gaps, call, *arguments)
@@ -168,22 +140,8 @@ class Forest(Ensemble, Saved, Parameters):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        model = cls(**values.parameters_from_json(take(header, "parameters", {}), cls._checks))
-        labels = cls._labels_from_json(header)
-        is_lenient = model.on_mismatch == "missing" and bool(arrays)  # others have no features yet
-        items = take(header, "features", [])
-        features = values.features_from_json(items, bound_of(model), is_lenient=is_lenient)
-        if has_words(model) and arrays:
-            vocabulary = Vocabulary(values.distinct_from_json(take(header, "words", []), "feature"))
-            features = SparseFeatures.of_file(features, vocabulary, most_columns(model))
-        given = take(header, "cautions", [])
-        are_known = type(given) is list and all(
-            caution in (FEW_FEATURES, LARGE_NODES) for caution in given
-        )
-        validation.require(are_known, "warnings given")
-        validation.require(not header, f"entries {shown([*header])}")
-        model._engine = Engine.of(model, features, labels, arrays)
-        model._engine.cautions = Cautions(given)
+        model = cls(**parameters_from_json(take(header, "parameters", {}), cls._checks))
+        model._engine = engine_of_file(model, header, arrays)
         return model
 
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = _ONE) -> None:

@@ -17,8 +17,6 @@ from river_amf.inputs import frames
 from river_amf.inputs.kinds import is_real, shown
 from river_amf.inputs.targets import Targets
 from river_amf.parameters import positive
-from river_amf.persistence import values
-from river_amf.persistence.container import take
 from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
 LEVEL = 0.9  # of an interval, unless another one is asked for
@@ -442,13 +440,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
             unknown[LOWER], unknown[UPPER] = self._labels.no_quantiles(level)
         columns = [np.where(known, answers[:, k] + origin, p) for k, p in unknown.items()]
         return Predictions(*columns, *[None] * (3 - len(columns)))
-
-    def _labels_to_json(self) -> dict[str, Any]:
-        return {"origin": self._labels.origin}
-
-    @classmethod
-    def _labels_from_json(cls, header: dict[str, Any]) -> Targets:
-        return values.targets_from_json(take(header, "origin", None))
 
     def _read_labels(self, y: Any, n_rows: int) -> frames.Column:
         return frames.read_targets(y, n_rows)

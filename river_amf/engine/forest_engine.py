@@ -7,7 +7,7 @@ import itertools
 import os
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from river_amf import kernels
 from river_amf.engine import events
 from river_amf.engine.known import Known, growth, with_columns, with_ready
-from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import exclusive
-from river_amf.engine.restoring import arena_of_file
 from river_amf.engine.sample_engine import SampleEngine, check
 from river_amf.engine.settings import Parameters, bound_of
 from river_amf.engine.threads import run_in_threads
@@ -33,14 +31,10 @@ from river_amf.inputs.columns import (
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import check_totals
-from river_amf.inputs.labels import Labels
 from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.row_problems import in_row
 from river_amf.inputs.sparse_features import SparseFeatures
-from river_amf.inputs.targets import Targets
 from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
-from river_amf.persistence import validation
-from river_amf.state import layout
 from river_amf.state.arena import Arena, Block
 
 _FEW = 16  # ordinary rows in a row, that are faster one by one
@@ -84,24 +78,6 @@ class LabeledRows(NamedTuple):
 
 class Engine(SampleEngine):
     """The engine of a forest."""
-
-    @classmethod
-    def of(
-        cls,
-        parameters: Parameters,
-        features: Any,
-        labels: Labels | Targets,
-        arrays: dict[str, NDArray[Any]],
-    ) -> Self:
-        """Return an engine with the content of a file, or raise FileError if it is not sound."""
-        engine = cls()
-        late = {name: arrays.pop(name) for name in layout.PENDING_FIELDS if name in arrays}
-        arena = arena_of_file(parameters, features, labels, arrays)
-        engine.known = Known(features, labels, arena)
-        if late:
-            validation.check_pending(late, arena)
-            engine.late = LateLabels.of_arrays(late)
-        return engine
 
     def nbytes(self) -> int:
         """Return the bytes of the arrays, including spare capacity, and of names and categories."""

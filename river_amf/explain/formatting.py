@@ -49,7 +49,7 @@ def count_text(value: float) -> str:
     >>> count_text(12.0), count_text(0.25), count_text(1234567.0)
     ('12', '0.25', '1234567')
     """
-    return f"{value:.0f}" if value == round(value) and value < 1e15 else f"{value:.4g}"
+    return f"{value:.0f}" if abs(value) < 1e15 and value == round(value) else f"{value:.4g}"
 
 
 def counts_text(

@@ -8,11 +8,10 @@ or bad predictions, but nothing worse.
 from __future__ import annotations
 
 import abc
-import errno
+import io
 import logging
 import os
 import time
-import traceback
 from collections.abc import Callable
 from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -41,7 +40,7 @@ class Contents(NamedTuple):
     release: str  # of river_amf, that wrote it
     format: int
     size: int  # in bytes
-    notes: dict[str, Any]  # of whoever saved it, such as how the file that it learned was read
+    notes: dict[str, Any]  # given to `save_with_notes`
 
 
 class Saved:
@@ -111,7 +110,7 @@ def save(model: Any, path: PathLike | SupportsWrite[bytes]) -> None:
 
     It is written to a temporary file `.river_amf-*.tmp` next to `path`, which then takes its place,
     so an existing file stays intact whatever happens. An open file is written at its position, once
-    the model is complete, and need not support `seek`. Equal models give equal files.
+    the model is complete. Equal models give equal files.
 
     Labels, categories and names of features may be str, bool, int, float, None, bytes, numpy
     scalars, dates, times or durations of `datetime` (naive, in UTC or at a fixed offset), or tuples
@@ -149,7 +148,8 @@ def save_with_notes(
     if _KINDS.get(kind) is not type(model):
         raise TypeError(
             f"cannot save a {type(model).__name__}: files can hold {', '.join(sorted(_KINDS))} and "
-            "subclasses with a _file_kind of their own; pickle saves other models"
+            "subclasses with a _file_kind of their own; pickle saves other models, such as "
+            "pipelines, but loading a pickle runs code from it, and other releases may refuse it"
         )
 
     def write(file: IO[bytes]) -> int:
@@ -158,21 +158,23 @@ def save_with_notes(
         about |= {"notes": notes} if notes else {}
         return container.write(file, about, arrays)
 
-    size = places.write(place, lambda file: model._while_still(write, file))
-    _log("saved %s to %s: %d bytes in %.0f ms", kind, places.name_of(place), size, start)
-
-
-def _log(message: str, kind: str, name: str, size: int, start: float) -> None:
-    _logger.info(message, kind, name, size, 1000 * (time.perf_counter() - start))
+    if isinstance(place, str):
+        size = places.replace(place, lambda file: model._while_still(write, file))
+    else:
+        archive = io.BytesIO()
+        size = model._while_still(write, archive)
+        if place.write(archive.getvalue()) not in (None, size):
+            raise OSError(f"{places.name_of(place)} took only a part of what was written to it")
+    took, name = 1000 * (time.perf_counter() - start), places.name_of(place)
+    _logger.info("saved %s to %s: %d bytes in %.0f ms", kind, name, size, took)
 
 
 def load(path: PathLike | SupportsRead[bytes]) -> Any:
     """Load a model of any class from a file, which predicts and learns exactly like the saved one.
 
-    A file may come from anyone: it is checked, and nothing in it is run. Loading takes one to two
-    times the memory of the arrays, and at most about 40 times the bytes of `header.json`. An open
-    file is read from its position to the end of the model, so that another may follow; the data of
-    a `GzipFile` may be a thousand times as large as the file.
+    A file may come from anyone: no code in it is run, and all that is an index is checked. Loading
+    takes two to three times the memory of the arrays, and at most about 40 times the bytes of
+    `header.json`. An open file is read from its position to its end.
 
     Parameters
     ----------
@@ -184,17 +186,16 @@ def load(path: PathLike | SupportsRead[bytes]) -> Any:
     FileError, MemoryError, OSError, TypeError
         If it is no such file, is truncated, has been changed or has a later format (a
         `ValueError`); if there is not enough memory for a file of its size; if the file cannot be
-        read, or is a pipe, a device or a folder; if `path` is neither a path nor such a file.
+        read; if `path` is neither a path nor such a file.
 
     Examples
     --------
     >>> import io, river_amf
     >>> file = io.BytesIO()
-    >>> for seed in (2, 3):
-    ...     river_amf.AMFClassifier(seed=seed).save(file)
+    >>> river_amf.AMFClassifier(seed=2).save(file)
     >>> _ = file.seek(0)
-    >>> river_amf.load(file).seed, river_amf.load(file).seed
-    (2, 3)
+    >>> river_amf.load(file).seed
+    2
     """
     return contents(path).model
 
@@ -203,36 +204,32 @@ def contents(path: PathLike | SupportsRead[bytes]) -> Contents:
     """Return the model in a file and what the file says of itself, or raise as `load` does."""
     place, start = places.place_of(path, "read"), time.perf_counter()
     name = places.name_of(place)
-    with container.opened(place) as file:
-        try:
-            found = _contents(file)
-        except MemoryError as error:
-            raise MemoryError(f"not enough memory to load {name}") from error
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno != errno.EINVAL:  # of a negative position
-                raise
-            is_ours = isinstance(error, FileError)
-            traceback.clear_frames(error.__traceback__)  # which hold what has been read
-            what = error if type(error) is ValueError else f"{type(error).__name__}: {error}"
-            text = f"{name} {error}" if is_ours else f"{name} is damaged: {what}"
-            raise FileError(text) from error.__cause__ if is_ours else error
-    _log("loaded %s from %s: %d bytes in %.0f ms", found.kind, name, found.size, start)
+    if isinstance(place, str):
+        with open(place, "rb") as file:
+            data = file.read()
+    else:
+        data = place.read()
+    try:
+        found = _contents(data)
+    except MemoryError as error:
+        raise MemoryError(f"not enough memory to load {name}") from error
+    except FileError as error:
+        raise FileError(f"{name} {error}") from error.__cause__
+    except Exception as error:
+        raise FileError(f"{name} is damaged: {type(error).__name__}: {error}") from error
+    took = 1000 * (time.perf_counter() - start)
+    _logger.info("loaded %s from %s: %d bytes in %.0f ms", found.kind, name, found.size, took)
     return found
 
 
-def _contents(file: IO[bytes]) -> Contents:
-    file.seek(0)
-    header, arrays, size = container.read(file)
-    kind, model = take(header, "kind"), take(header, "model")
-    notes = take(header, "notes", {})
+def _contents(data: bytes) -> Contents:
+    if not data:
+        raise FileError("is empty")
+    header, arrays = container.read(data)
+    kind, model, notes = take(header, "kind"), take(header, "model"), take(header, "notes", {})
     require(type(notes) is dict, "notes, an object,")
-    loaded = _class_of(kind)._from_file(model, arrays)
-    return Contents(loaded, kind, header["river_amf"], header["format"], size, notes)
-
-
-def _class_of(kind: Any) -> type[Saved]:
-    """Return the class for a kind, or raise FileError."""
-    if type(kind) is str and kind in _KINDS:
-        return _KINDS[kind]
-    what = f"this version knows {', '.join(sorted(_KINDS))}"
-    raise FileError(f"holds a model of the kind {shown(kind)}, but {what}")
+    if type(kind) is not str or kind not in _KINDS:
+        what = f"this version knows {', '.join(sorted(_KINDS))}"
+        raise FileError(f"holds a model of the kind {shown(kind)}, but {what}")
+    loaded = _KINDS[kind]._from_file(model, arrays)
+    return Contents(loaded, kind, header["river_amf"], header["format"], len(data), notes)

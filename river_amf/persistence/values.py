@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from river_amf.inputs.categories import Categories
+from river_amf.inputs.categories import Categories, Vocabulary
 from river_amf.inputs.encoding import Features
-from river_amf.inputs.kinds import PLAIN_NUMBERS, is_missing, plain, shown
+from river_amf.inputs.kinds import PLAIN_NUMBERS, plain, shown
 from river_amf.inputs.labels import Labels
+from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.inputs.targets import Targets
 from river_amf.persistence.validation import FileError, require
 
 _DEEPEST = 50  # how deep tuples may be nested
-_MOST_OF_A_HASH = 100  # how many values may share a hash; -1 and -2 do
 _SUPPORTED = (
     "files can hold str, bool, int, float, None, numpy scalars of these types, bytes, dates, times "
     "and durations of datetime (naive, in UTC or at a fixed offset), and tuples of such values, "
@@ -97,32 +97,16 @@ def from_json(item: Any) -> Any:
     """
     if type(item) is not list and type(item) is not dict:
         return item
-    cause = None
     try:
         kind, content = item
         if kind == "tuple" and type(content) is list:
             return tuple([from_json(part) for part in content])
         scalar = _NUMPY.get(kind)
         value = scalar(from_json(content)) if scalar else _READERS[kind](content)
-        if _to_json(value, 0) == item:
-            return value
+        require(_to_json(value, 0) == item, "value")
     except (ArithmeticError, LookupError, TypeError, ValueError, NotImplementedError) as error:
-        cause = error.__cause__ or error  # of a tuple in the tuple
-    raise FileError(f"is damaged: {shown(item)} does not encode a value") from cause
-
-
-def distinct_from_json(items: Any, what: str) -> list[Hashable]:
-    """Return the values of a list, or raise FileError unless all of them are distinct."""
-    if type(items) is not list:
-        raise FileError(f"is damaged: what should be a list with one {what} per item is not a list")
-    values = [from_json(item) for item in items]
-    # Hashes of numbers are no secret: values that share one would take quadratic time in a dict.
-    hashes = np.sort([*map(hash, values)])
-    is_spread = hashes[_MOST_OF_A_HASH:] != hashes[:-_MOST_OF_A_HASH]
-    require(is_spread.all(), f"list with one {what} per item, of which many have the same hash,")
-    if len(set(values)) != len(values):
-        raise FileError(f"is damaged: a {what} appears twice")
-    return values
+        raise FileError(f"is damaged: {shown(item)} does not encode a value") from error
+    return value
 
 
 def parameters_to_json(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -139,69 +123,73 @@ def parameters_from_json(items: Any, names: Iterable[str]) -> dict[str, Any]:
     return {name: from_json(item) for name, item in items.items()}
 
 
-def labels_from_json(items: Any) -> Labels:
-    """Return the labels in a file, or raise FileError."""
-    labels = Labels()
-    for label in distinct_from_json(items, "label"):
-        require(not is_missing(label), f"label {shown(label)}, which means missing,")
-        labels.add(label)
-    return labels
+def schema_to_json(features: Features, labels: Labels | Targets) -> dict[str, Any]:
+    """Return features, categories, words, and labels or the origin of targets as JSON.
 
-
-def targets_from_json(item: Any) -> Targets:
-    """Return targets with the origin in a file, None before the first one; or raise FileError."""
-    is_origin = item is None or (type(item) is float and math.isfinite(item))
-    require(is_origin, f"origin {shown(item)}, in place of a finite number,")
-    return Targets(item)
-
-
-def features_to_json(features: Features) -> list[list[Any]]:
-    """Return the name of each feature with its categories, or None if it is numeric.
-
-    With a bound on their number, categories come in the order of use, and their codes follow.
+    A feature is a list of its name, its categories in the order of use, and their codes; both are
+    None if it is numeric.
     """
-    result: list[list[Any]] = []
+    columns: list[list[Any]] = []
     for name in features:
-        known, what = features.coding(name), f"category of feature {shown(name)}:"
-        result.append([to_json(name, "feature name"), None])
-        if known is not None:
-            codes = known.by_use()
-            result[-1][1] = [to_json(each, what) for each in codes]
-            result[-1] += [] if known.bound is None else [list(codes.values())]
-    return result
+        coding, categories, codes = features.coding(name), None, None
+        if coding is not None:
+            what, by_use = f"category of feature {shown(name)}:", coding.by_use()
+            categories = [to_json(category, what) for category in by_use]
+            codes = [*by_use.values()]
+        columns.append([to_json(name, "feature name"), categories, codes])
+    schema: dict[str, Any] = {"features": columns}
+    if isinstance(labels, Targets):
+        schema["origin"] = labels.origin
+    else:
+        schema["labels"] = [to_json(label, "label") for label in labels]
+    if features.vocabulary is not None:
+        schema["words"] = [to_json(word, "feature name") for word in features.vocabulary.slots]
+    return schema
 
 
-def features_from_json(
-    items: Any, max_categories: int | None = None, *, is_lenient: bool = False
-) -> Features:
-    """Return the features in a file, or raise FileError.
+def schema_from_json(
+    schema: dict[str, Any],
+    max_categories: int | None,
+    max_columns: int | None,
+    *,
+    is_regression: bool,
+    is_lenient: bool,
+) -> tuple[Features, Labels | Targets]:
+    """Take the entries of `schema_to_json` out of an object, or raise any error.
 
-    If they are lenient, values of the wrong kind count as missing.
+    `max_columns` is that of a forest of words, else None. If features are lenient, values of the
+    wrong kind count as missing.
     """
-    _require_lists(items, (2, 3), "list of features and their categories")
-    names = distinct_from_json([item[0] for item in items], "feature")
-    columns = {name: column for column, name in enumerate(names)}
+    columns = schema.pop("features", [])
+    names = _distinct([name for name, _, _ in columns], "feature")
     categories = {}
-    for name, (_, known, *codes) in zip(names, items, strict=True):
-        is_bounded = known is not None and max_categories is not None
-        require(len(codes) == is_bounded, "codes of categories")
+    for name, (_, known, codes) in zip(names, columns, strict=True):
         if known is not None:
-            categories[name] = _categories_from_json(known, codes, max_categories)
+            values = _distinct(known, "category")
+            are_integers = {*map(type, codes)} == {int}
+            require(are_integers and sorted(codes) == [*range(len(values))], "codes of categories")
+            is_within = max_categories is None or len(values) <= max_categories
+            require(is_within, "number of categories")
+            categories[name] = Categories(max_categories, dict(zip(values, codes, strict=True)))
+    indices = {name: column for column, name in enumerate(names)}
     features = Features(is_lenient=is_lenient)
-    return features.replacing(_columns=columns, _categories=categories)
+    features = features.replacing(_columns=indices, _categories=categories)
+    if max_columns is not None:
+        words = _distinct(schema.pop("words", []), "feature")
+        require(categories.keys().isdisjoint(words), "list of words, some of which are categories,")
+        features = SparseFeatures.of_file(features, Vocabulary(words), max_columns)
+    if is_regression:
+        origin = schema.pop("origin", None)
+        require(origin is None or type(origin) is float, f"origin {shown(origin)}, not a number,")
+        return features, Targets(origin)
+    labels = Labels()
+    for label in _distinct(schema.pop("labels", []), "label"):
+        labels.add(label)
+    return features, labels
 
 
-def _require_lists(items: Any, lengths: tuple[int, ...], what: str) -> None:
-    require(type(items) is list and all(type(i) is list and len(i) in lengths for i in items), what)
-
-
-def _categories_from_json(items: Any, codes: list[Any], bound: int | None) -> Categories:
-    """Return the categories of a feature in a file, or raise FileError."""
-    known = distinct_from_json(items, "category")
-    require(known, "feature, which is categorical and has no categories,")
-    require(bound is None or len(known) <= bound, "number of categories")
-    in_order = [*range(len(known))]
-    for own in codes:
-        are_integers = type(own) is list and {*map(type, own)} == {int}
-        require(are_integers and sorted(own) == in_order, "codes of categories")
-    return Categories(bound, dict(zip(known, codes[0] if codes else in_order, strict=True)))
+def _distinct(items: Any, what: str) -> list[Hashable]:
+    """Return the values of a list, or raise FileError unless all of them are distinct."""
+    values = [from_json(item) for item in items]
+    require(len(set(values)) == len(values), f"list of values, in which a {what} appears twice,")
+    return values

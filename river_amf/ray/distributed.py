@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import pickle
+import zipfile
 from collections.abc import Callable
 from operator import attrgetter, methodcaller
 from typing import IO, Any, ClassVar, Self
@@ -180,8 +181,10 @@ class DistributedForest(CheckedParameters, base.Estimator):
         models = map(pickle.loads, self._workers.checkpoints())
 
         def write(file: IO[bytes]) -> None:
-            for model in models:
-                model.save(file)
+            with zipfile.ZipFile(file, "w") as archive:
+                for worker, model in enumerate(models):
+                    with archive.open(f"{worker}.amf", "w", force_zip64=True) as member:
+                        model.save(member)
 
         places.replace(os.fsdecode(path), write)
 
@@ -195,10 +198,14 @@ class DistributedForest(CheckedParameters, base.Estimator):
             If it is damaged, or was not written by `save` (a `ValueError`); if it cannot be read.
         """
         models: list[Any] = []
-        with open(path, "rb") as file:
-            while file.peek(1) or not models:
-                models.append(persistence.load(file))
-        if not all(isinstance(model, Forest) for model in models):
+        try:
+            with zipfile.ZipFile(path) as archive:
+                for name in archive.namelist():
+                    with archive.open(name) as member:
+                        models.append(persistence.load(member))
+        except (zipfile.BadZipFile, RuntimeError, EOFError) as error:
+            raise FileError(f"{path} is damaged: {error}") from error
+        if not models or not all(isinstance(model, Forest) for model in models):
             raise FileError(f"{path} holds other models than forests")
         n_estimators = sum(model.n_estimators for model in models)
         forest = cls(models[0].clone({"n_estimators": n_estimators}), len(models))

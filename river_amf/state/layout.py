@@ -13,133 +13,112 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Bounds = tuple[tuple[Any, float, float], ...]  # the index of a part of an array, lowest, highest
-
-
-def _within(low: float, high: float) -> Bounds:
-    return ((..., low, high),)
-
-
-# The bounds of what a file may hold, for `persistence.validation`: beyond them kernels would get
-# lost, or sums and products overflow. They are columns of the tables of records and arrays.
-_LARGEST, _FARTHEST = float(np.finfo(np.float64).max), 1e110  # squares of targets stay finite
-_FINITE, _WEIGHTS = _within(-_LARGEST, _LARGEST), _within(0, _LARGEST)
-_FACTORS, _SUMS, _DIVISORS = _within(-1e300, 1e300), _within(0, 1e300), _within(5e-324, 1e300)
-_TARGETS, _SQUARES = _within(-_FARTHEST, _FARTHEST), _within(0, _FARTHEST**2)
-_COUNTS, _SHARES = _within(0, 2**62), _within(0, 1)
-_NEWEST = 2e60  # weight of the newest sample; from 1e60 on, kernels scale all weights down
-
 N_RECENT = 64  # number of values that a feature's range is judged by
 MISSING_CODE = 2**32 - 1  # of the category that a missing value is
 FIRST_CHECK = 64  # learned samples after which presence is first checked, then at each doubling
 
 
-def _record(*rows: tuple[Any, ...]) -> tuple[np.dtype[Any], Bounds]:
-    """Return the dtype of a record, and the bounds of those of its fields that have any."""
-    dtype = np.dtype([(name, kind) for name, kind, *_ in rows], align=True)
-    limits = ((name, bounds) for name, _, *columns in rows for bounds in columns)
-    return dtype, tuple((name, low, high) for name, ((_, low, high),) in limits)
+def _record(*fields: tuple[str, str]) -> np.dtype[Any]:
+    """Return the dtype of a record."""
+    return np.dtype([*fields], align=True)
 
 
 # All records are aligned and have no padding, as the bytes of padding would be undefined in a copy.
 
 # What follows from the parameters and from the known features and labels. The kernels only read it.
-SETTINGS = np.dtype(
-    [
-        ("task", "i8"),  # CLASSIFICATION or REGRESSION
-        ("largest_total", "f8"),  # of the weights of all samples
-        ("step", "f8"),
-        ("log_split", "f8"),  # log b, where b is the split prior
-        ("log_stop", "f8"),  # log(1 - b)
-        ("fading_factor", "f8"),  # gamma
-        ("dirichlet", "f8"),  # a, the value in effect, also where the parameter is None
-        ("total_dirichlet", "f8"),  # C a, where C is n_classes
-        ("lgamma_dirichlet", "f8"),  # the log-gammas of both
-        ("lgamma_total", "f8"),
-        ("n_classes", "i8"),  # classes that the prior counts
-        ("n_labels", "i8"),  # labels seen so far, at most n_classes
-        ("n_features", "i8"),
-        ("n_numeric", "i8"),  # of these
-        ("n_linear_models", "i8"),
-        ("n_trends", "i8"),
-        ("n_tree_targets", "i8"),  # different targets that trees learn
-        ("cosine_scale", "f8"),  # of the standardised distances between random Fourier features
-        ("longest_list", "i8"),  # maximum number of samples that a pure leaf keeps
-        ("max_nodes", "i8"),
-        ("use_aggregation", "i8"),
-        ("fades", "i8"),
-        ("learns_vote", "i8"),
-        ("is_stacked", "i8"),  # whether the voters on a real target are stacked,
-        ("has_leaves", "i8"),  # with the leaves,
-        ("n_recent", "i8"),  # corrections by recent errors,
-        ("has_last", "i8"),  # and the last target
-        ("split_pure", "i8"),
-        ("range_intensity", "i8"),
-        ("relevance", "i8"),
-        ("restart_threshold", "f8"),  # 0 for never
-        ("judges_trees", "i8"),  # whether the predictions of single trees are compared with y
-        ("has_categories", "i8"),
-        ("n_codes", "i8"),  # all codes of categories so far are below it
-        ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
-        ("max_columns", "i8"),  # most features if there are words
-        ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
-        ("max_pending", "i8"),  # predictions that wait for their label; 0 if it makes no difference
-    ],
-    align=True,
+SETTINGS = _record(
+    ("task", "i8"),  # CLASSIFICATION or REGRESSION
+    ("largest_total", "f8"),  # of the weights of all samples
+    ("step", "f8"),
+    ("log_split", "f8"),  # log b, where b is the split prior
+    ("log_stop", "f8"),  # log(1 - b)
+    ("fading_factor", "f8"),  # gamma
+    ("dirichlet", "f8"),  # a, the value in effect, also where the parameter is None
+    ("total_dirichlet", "f8"),  # C a, where C is n_classes
+    ("lgamma_dirichlet", "f8"),  # the log-gammas of both
+    ("lgamma_total", "f8"),
+    ("n_classes", "i8"),  # classes that the prior counts
+    ("n_labels", "i8"),  # labels seen so far, at most n_classes
+    ("n_features", "i8"),
+    ("n_numeric", "i8"),  # of these
+    ("n_linear_models", "i8"),
+    ("n_trends", "i8"),
+    ("n_tree_targets", "i8"),  # different targets that trees learn
+    ("cosine_scale", "f8"),  # of the standardised distances between random Fourier features
+    ("longest_list", "i8"),  # maximum number of samples that a pure leaf keeps
+    ("max_nodes", "i8"),
+    ("use_aggregation", "i8"),
+    ("fades", "i8"),
+    ("learns_vote", "i8"),
+    ("is_stacked", "i8"),  # whether the voters on a real target are stacked,
+    ("has_leaves", "i8"),  # with the leaves,
+    ("n_recent", "i8"),  # corrections by recent errors,
+    ("has_last", "i8"),  # and the last target
+    ("split_pure", "i8"),
+    ("range_intensity", "i8"),
+    ("relevance", "i8"),
+    ("restart_threshold", "f8"),  # 0 for never
+    ("judges_trees", "i8"),  # whether the predictions of single trees are compared with y
+    ("has_categories", "i8"),
+    ("n_codes", "i8"),  # all codes of categories so far are below it
+    ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
+    ("max_columns", "i8"),  # most features if there are words
+    ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
+    ("max_pending", "i8"),  # predictions that wait for their label; 0 if it makes no difference
 )
 
 # What the kernels count along the stream, for all trees together.
-COUNTERS, _OF_COUNTERS = _record(
-    ("n_rows", "i8", _COUNTS),  # rows in use in the store of samples
-    ("n_stored", "i8", _COUNTS),  # samples ever stored
-    ("newest_weight", "f8", _within(1, _NEWEST)),  # of the next sample, for relevance
-    ("n_chosen", "i8", _COUNTS),  # words that have been chosen for a column and wait for it
-    ("sparse_weight", "f8", _FACTORS),  # weight of the linear model of the words in a learned vote
-    ("least_target", "f8", _within(-_FARTHEST, 0)),  # of all real targets, less the first
-    ("largest_target", "f8", _within(0, _FARTHEST)),
-    ("target_weight", "f8", _SUMS),  # weight, mean and sum of squares of the recent ones
-    ("target_mean", "f8", _TARGETS),
-    ("target_squares", "f8", _SUMS),
-    ("newest_profile", "f8", _within(0, _NEWEST)),  # weight of the newest target in profiles
-    ("fast_errors", "f8", _FACTORS),  # faded sums of the forest's errors, and their weights
-    ("fast_weight", "f8", _SUMS),
-    ("slow_errors", "f8", _FACTORS),
-    ("slow_weight", "f8", _SUMS),
-    ("last_target", "f8", _TARGETS),
-    ("n_learned", "i8", _COUNTS),  # samples
-    ("n_present", "i8", _COUNTS),  # values in the samples since presence was last checked
-    ("early_least", "f8", _within(-_FARTHEST, 0)),  # of the first few targets, less the very first
-    ("early_largest", "f8", _within(0, _FARTHEST)),
+COUNTERS = _record(
+    ("n_rows", "i8"),  # rows in use in the store of samples
+    ("n_stored", "i8"),  # samples ever stored
+    ("newest_weight", "f8"),  # of the next sample, for relevance
+    ("n_chosen", "i8"),  # words that have been chosen for a column and wait for it
+    ("sparse_weight", "f8"),  # weight of the linear model of the words in a learned vote
+    ("least_target", "f8"),  # of all real targets, less the first
+    ("largest_target", "f8"),
+    ("target_weight", "f8"),  # weight, mean and sum of squares of the recent ones
+    ("target_mean", "f8"),
+    ("target_squares", "f8"),
+    ("newest_profile", "f8"),  # weight of the newest target in profiles
+    ("fast_errors", "f8"),  # faded sums of the forest's errors, and their weights
+    ("fast_weight", "f8"),
+    ("slow_errors", "f8"),
+    ("slow_weight", "f8"),
+    ("last_target", "f8"),
+    ("n_learned", "i8"),  # samples
+    ("n_present", "i8"),  # values in the samples since presence was last checked
+    ("early_least", "f8"),  # of the first few targets, less the very first
+    ("early_largest", "f8"),
 )
 
 # One record per tree.
-TREE, _OF_TREE = _record(
+TREE = _record(
     ("random_state", "u8"),
-    ("key", "u8", _within(0, 2**32 - 1)),  # codes its categories; u8 to multiply safely
+    ("key", "u8"),  # codes its categories; u8 to multiply safely
     ("root", "i4"),
-    ("n_nodes", "i4", _COUNTS),
-    ("n_boxes", "i8", _COUNTS),
-    ("faded_share", "f8", _SHARES),  # of the faded estimators in its predictions, a running mean
-    ("vote_weight", "f8", _FACTORS),  # in a learned vote
-    ("n_losses", "i8", _COUNTS),  # number of losses in its two running means, if it may restart
-    ("n_restarts", "i8", _COUNTS),  # how often it has restarted
-    ("restarted_at", "i8", _COUNTS),  # number of samples that the forest had learned by then
-    ("recent_loss", "f8", _FINITE),
-    ("usual_loss", "f8", _FINITE),
-    ("variance", "f8", _SQUARES),  # sigma^2, in a regression
-    ("error_weight", "f8", _SQUARES),  # of the recent squared errors, whose mean it is
-    ("error_squares", "f8", _SQUARES),  # their weighted sum
+    ("n_nodes", "i4"),
+    ("n_boxes", "i8"),
+    ("faded_share", "f8"),  # of the faded estimators in its predictions, a running mean
+    ("vote_weight", "f8"),  # in a learned vote
+    ("n_losses", "i8"),  # number of losses in its two running means, if it may restart
+    ("n_restarts", "i8"),  # how often it has restarted
+    ("restarted_at", "i8"),  # number of samples that the forest had learned by then
+    ("recent_loss", "f8"),
+    ("usual_loss", "f8"),
+    ("variance", "f8"),  # sigma^2, in a regression
+    ("error_weight", "f8"),  # of the recent squared errors, whose mean it is
+    ("error_squares", "f8"),  # their weighted sum
 )
 
 # One record per node: 64 bytes, which is one cache line, with everything that a walk reads of a
 # node except its counts and its box. Links are 32-bit, as no tree comes near 2**31 nodes. Times,
 # thresholds and sums of weights are float64, for the sake of timestamps and long streams.
-NODE, _OF_NODE = _record(
+NODE = _record(
     ("threshold", "f8"),
     ("odds", "f8"),  # exp(log_odds) / 2**(512 odds_scale), as exp(-4000) underflows float64
     ("odds_scale", "f8"),
     ("split_time", "f8"),  # creation time of the children; the node's own is at its parent
-    ("n_samples", "f8", _WEIGHTS),  # sum of the sample weights
+    ("n_samples", "f8"),  # sum of the sample weights
     ("feature", "i4"),
     ("left", "i4"),
     ("right", "i4"),
@@ -150,62 +129,60 @@ NODE, _OF_NODE = _record(
 
 # One record per feature: the statistics behind its range and its relevance. In weighted sums, older
 # samples count less.
-FEATURE, _OF_FEATURE = _record(
-    ("n_recent", "i8", _within(0, N_RECENT)),  # number of values kept to judge the range by
-    ("n_missing", "i8", _COUNTS),  # samples without a value, since the first one
-    ("credit", "f8", _FINITE),  # how frequent values far outside the range have recently been
-    ("weight", "f8", _FINITE),  # sum of the samples' weights
-    ("squares", "f8", _FINITE),  # sum of the squares of these weights
-    ("mean", "f8", _FINITE),
-    ("total", "f8", _FINITE),  # sum of squares about the mean
-    ("within", "f8", _FINITE),  # sum of squares about the mean of each class
-    ("explained", "f8", _FINITE),  # sum_kc N_kc^2 / N_k over buckets k and classes c
-    ("n_used", "f8", _FINITE),  # number of buckets in use
-    ("relevance", "f8", _SHARES),
+FEATURE = _record(
+    ("n_recent", "i8"),  # number of values kept to judge the range by
+    ("n_missing", "i8"),  # samples without a value, since the first one
+    ("credit", "f8"),  # how frequent values far outside the range have recently been
+    ("weight", "f8"),  # sum of the samples' weights
+    ("squares", "f8"),  # sum of the squares of these weights
+    ("mean", "f8"),
+    ("total", "f8"),  # sum of squares about the mean
+    ("within", "f8"),  # sum of squares about the mean of each class
+    ("explained", "f8"),  # sum_kc N_kc^2 / N_k over buckets k and classes c
+    ("n_used", "f8"),  # number of buckets in use
+    ("relevance", "f8"),
 )
 
 # One record per word, which is a numeric feature of which an absent one is 0. Slot 0 is for the
 # constant 1.
-WORD, _OF_WORD = _record(
-    ("uses", "i8", _COUNTS),  # samples with the word, halved whenever others are forgotten
+WORD = _record(
+    ("uses", "i8"),  # samples with the word, halved whenever others are forgotten
     ("column", "i8"),  # 1 + the column that trees see it in; 0 for none, or CHOSEN
-    ("weight", "f8", _SUMS),  # sum of the samples' weights, each at most 1
-    ("squares", "f8", _SUMS),  # weighted sum of the squares of its values
+    ("weight", "f8"),  # sum of the samples' weights, each at most 1
+    ("squares", "f8"),  # weighted sum of the squares of its values
 )
 CHOSEN = -1  # for a column, which it will have before the next sample
 
 # One record per timescale and feature: the running mean and variance that standardise its values.
-STANDARD, _OF_STANDARD = _record(
-    ("n_values", "i8", _COUNTS), ("mean", "f8", _FINITE), ("variance", "f8", _WEIGHTS)
-)
+STANDARD = _record(("n_values", "i8"), ("mean", "f8"), ("variance", "f8"))
 
 # One record per linear model that a learned vote combines with the trees.
-LINEAR_MODEL, _OF_LINEAR_MODEL = _record(
+LINEAR_MODEL = _record(
     ("key", "u8"),  # of its random numbers
-    ("vote_weight", "f8", _FACTORS),
-    ("n_learned", "i8", _COUNTS),  # samples in the statistics of its random Fourier features
+    ("vote_weight", "f8"),
+    ("n_learned", "i8"),  # samples in the statistics of its random Fourier features
 )
 
 # One record per trend: a ridge regression beside the trees of a forest of real targets.
-TREND, _OF_TREND = _record(
+TREND = _record(
     ("key", "u8"),  # of its random numbers
-    ("newest_weight", "f8", _within(1, _NEWEST)),  # of the newest sample in its sums
-    ("next_term", "i8", _COUNTS),  # whose coefficient is the next to be updated
-    ("n_learned", "i8", _COUNTS),  # samples
+    ("newest_weight", "f8"),  # of the newest sample in its sums
+    ("next_term", "i8"),  # whose coefficient is the next to be updated
+    ("n_learned", "i8"),  # samples
 )
 
 # One record per stack: a ridge regression of a target on the predictions of some voters.
-STACK, _OF_STACK = _record(
-    ("n_learned", "i8", _COUNTS),
-    ("weight", "f8", _SUMS),  # of the recent squared errors
-    ("error_squares", "f8", _SQUARES),  # their weighted sum
+STACK = _record(
+    ("n_learned", "i8"),
+    ("weight", "f8"),  # of the recent squared errors
+    ("error_squares", "f8"),  # their weighted sum
 )
 
 # What the store keeps of a sample besides its row of values.
-SAMPLE, _OF_SAMPLE = _record(
-    ("weight", "f8", _DIVISORS),
-    ("label", "i8", _COUNTS),
-    ("number", "i8", _COUNTS),  # in the order of all samples ever stored, from 0
+SAMPLE = _record(
+    ("weight", "f8"),
+    ("label", "i8"),
+    ("number", "i8"),  # in the order of all samples ever stored, from 0
 )
 
 # What a forest predicts. Many parts of the compiled code stand for one function in each task.
@@ -267,19 +244,12 @@ class Field(NamedTuple):
     dtype: Any
     axes: tuple[str | int, ...]  # each one of `AXES`, whose lengths vary, or a fixed length
     fill: float = 0.0
-    bounds: Bounds = ()
-    of_targets: Bounds | None = None  # the bounds in a regression, if they are others
     is_copied: bool = True  # to pickles, copies and files; kernels refill the others as they go
 
     @property
     def itemsize(self) -> int:
         """Bytes of one entry."""
         return int(np.dtype(self.dtype).itemsize)
-
-
-# means of real targets, each beside a weight or a sum of squares
-_WEIGHTED_MEANS = ((np.s_[..., :1], 0, _LARGEST), (np.s_[..., 1:], -_FARTHEST, _FARTHEST))
-_MOMENTS = ((np.s_[..., -2:-1], -_FARTHEST, _FARTHEST), (np.s_[..., -1:], 0, _LARGEST))
 
 
 # The axes of variable length. `vote` is the prediction of a voter: a number for each class, or for
@@ -313,75 +283,56 @@ UNDEFINED = {
 # The arrays of a forest. To kernels they are attributes of a view (`kernels.numba_tools.views`).
 FIELDS = {
     "settings": Field(SETTINGS, (1,)),
-    "counters": Field(COUNTERS, (1,), bounds=_OF_COUNTERS),
+    "counters": Field(COUNTERS, (1,)),
     "ranges": Field(np.float64, (2, "feature"), np.nan),
     "limits": Field(np.float64, (2, "feature"), np.nan),
-    "intensity": Field(np.float64, ("tree_target", "feature"), bounds=_WEIGHTS),
+    "intensity": Field(np.float64, ("tree_target", "feature")),
     "is_categorical": Field(np.uint8, ("feature",)),
     # in place of missing values, NaN if they stay missing
     "stand_ins": Field(np.float64, ("feature",), np.nan),
-    "features": Field(FEATURE, ("feature",), bounds=_OF_FEATURE),
+    "features": Field(FEATURE, ("feature",)),
     "recent": Field(np.float64, ("feature", N_RECENT), np.nan),
-    "moments": Field(np.float64, ("feature", "moment", 2), bounds=_FINITE),
-    "buckets": Field(
-        np.float64, ("feature", N_BUCKETS, "moment"), 0.0, _WEIGHTS, of_targets=_WEIGHTED_MEANS
-    ),
-    "residual_features": Field(FEATURE, ("residual",), bounds=_OF_FEATURE),
-    "residual_moments": Field(np.float64, ("residual", "moment", 2), bounds=_FINITE),
-    "residual_buckets": Field(
-        np.float64, ("residual", N_BUCKETS, "moment"), bounds=_WEIGHTED_MEANS
-    ),
-    "bias": Field(np.float64, ("class",), bounds=_FACTORS),
-    "errors": Field(np.float64, ("error",), bounds=_SUMS),
-    "words": Field(WORD, ("word",), bounds=_OF_WORD),
+    "moments": Field(np.float64, ("feature", "moment", 2)),
+    "buckets": Field(np.float64, ("feature", N_BUCKETS, "moment")),
+    "residual_features": Field(FEATURE, ("residual",)),
+    "residual_moments": Field(np.float64, ("residual", "moment", 2)),
+    "residual_buckets": Field(np.float64, ("residual", N_BUCKETS, "moment")),
+    "bias": Field(np.float64, ("class",)),
+    "errors": Field(np.float64, ("error",)),
+    "words": Field(WORD, ("word",)),
     # weighted sums of values
-    "word_sums": Field(np.float64, ("word", "class"), bounds=_FACTORS),
-    "word_weights": Field(np.float64, ("sparse_word", "class"), bounds=_FACTORS),
+    "word_sums": Field(np.float64, ("word", "class")),
+    "word_weights": Field(np.float64, ("sparse_word", "class")),
     # squares of gradients
-    "word_squares": Field(np.float64, ("sparse_word", "class"), 1.0, bounds=_DIVISORS),
-    "standards": Field(STANDARD, ("timescale", "feature"), bounds=_OF_STANDARD),
-    "linear_models": Field(LINEAR_MODEL, ("linear_model",), bounds=_OF_LINEAR_MODEL),
-    "linear_coefficients": Field(
-        np.float64, ("linear_model", "linear_class", "input"), bounds=_FACTORS
-    ),
-    "linear_squares": Field(
-        np.float64, ("linear_model", "linear_class", "input"), 1.0, bounds=_DIVISORS
-    ),
-    "category_weights": Field(np.float64, ("onehot", "place", "linear_class"), bounds=_FACTORS),
-    "category_squares": Field(
-        np.float64, ("onehot", "place", "linear_class"), 1.0, bounds=_DIVISORS
-    ),
-    "cosines": Field(
-        np.float64, ("draw", 2, "cosine"), bounds=((np.s_[:, 0], -1, 1), (np.s_[:, 1], 0, 1))
-    ),
-    "trends": Field(TREND, ("trend",), bounds=_OF_TREND),
-    "profiles": Field(np.float64, ("profile", N_BINS + 1, 2), bounds=_WEIGHTED_MEANS),
-    "category_profiles": Field(
-        np.float64, ("category_profile", "place", 2), bounds=_WEIGHTED_MEANS
-    ),
-    "fast_sums": Field(np.float64, ("fit", "term", "term"), bounds=_FACTORS),
-    "fast_rests": Field(np.float64, ("fit", "term"), bounds=_FACTORS),
-    "fast": Field(np.float64, ("fit", "term"), bounds=_FACTORS),
-    "smooth_sums": Field(np.float64, ("fit", "wave", "wave"), bounds=_FACTORS),
-    "smooth_rests": Field(np.float64, ("fit", "wave"), bounds=_FACTORS),
-    "smooth": Field(np.float64, ("fit", "wave"), bounds=_FACTORS),
-    "stacks": Field(STACK, ("stack",), bounds=_OF_STACK),
-    "stack_sums": Field(np.float64, ("stack", N_STACKED, N_STACKED), bounds=_FACTORS),
-    "stack_products": Field(np.float64, ("stack", N_STACKED), bounds=_FACTORS),
-    "stack_weights": Field(np.float64, ("stack", N_STACKED), bounds=_FACTORS),
-    "trees": Field(TREE, ("tree",), bounds=_OF_TREE),
-    "nodes": Field(NODE, ("tree", "node"), bounds=_OF_NODE),
-    "counts": Field(np.float64, ("tree", "node", "class"), bounds=_WEIGHTS),
-    "targets": Field(np.float64, ("tree", "node", "target"), bounds=_MOMENTS),
-    "faded": Field(
-        np.float64,
-        ("tree", "node", "faded"),
-        bounds=_WEIGHTS,
-        of_targets=((np.s_[..., :2], 0, _LARGEST), *_MOMENTS),
-    ),
+    "word_squares": Field(np.float64, ("sparse_word", "class"), 1.0),
+    "standards": Field(STANDARD, ("timescale", "feature")),
+    "linear_models": Field(LINEAR_MODEL, ("linear_model",)),
+    "linear_coefficients": Field(np.float64, ("linear_model", "linear_class", "input")),
+    "linear_squares": Field(np.float64, ("linear_model", "linear_class", "input"), 1.0),
+    "category_weights": Field(np.float64, ("onehot", "place", "linear_class")),
+    "category_squares": Field(np.float64, ("onehot", "place", "linear_class"), 1.0),
+    "cosines": Field(np.float64, ("draw", 2, "cosine")),
+    "trends": Field(TREND, ("trend",)),
+    "profiles": Field(np.float64, ("profile", N_BINS + 1, 2)),
+    "category_profiles": Field(np.float64, ("category_profile", "place", 2)),
+    "fast_sums": Field(np.float64, ("fit", "term", "term")),
+    "fast_rests": Field(np.float64, ("fit", "term")),
+    "fast": Field(np.float64, ("fit", "term")),
+    "smooth_sums": Field(np.float64, ("fit", "wave", "wave")),
+    "smooth_rests": Field(np.float64, ("fit", "wave")),
+    "smooth": Field(np.float64, ("fit", "wave")),
+    "stacks": Field(STACK, ("stack",)),
+    "stack_sums": Field(np.float64, ("stack", N_STACKED, N_STACKED)),
+    "stack_products": Field(np.float64, ("stack", N_STACKED)),
+    "stack_weights": Field(np.float64, ("stack", N_STACKED)),
+    "trees": Field(TREE, ("tree",)),
+    "nodes": Field(NODE, ("tree", "node")),
+    "counts": Field(np.float64, ("tree", "node", "class")),
+    "targets": Field(np.float64, ("tree", "node", "target")),
+    "faded": Field(np.float64, ("tree", "node", "faded")),
     "boxes": Field(np.float64, ("tree", "box", 2, "feature"), np.nan),
     "rows": Field(np.float64, ("row", "feature"), np.nan),
-    "samples": Field(SAMPLE, ("row",), bounds=_OF_SAMPLE),
+    "samples": Field(SAMPLE, ("row",)),
     "links": Field(np.int32, ("tree", "row")),
     "phases": Field(np.float64, ("draw", "cosine"), is_copied=False),
     "directions": Field(np.float64, ("draw", "feature", "cosine"), is_copied=False),
@@ -403,11 +354,9 @@ COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
 # by, one behind the other; and what voters predicted, and what the forest was then.
 PENDING_FIELDS = {
     "pending_keys": Field(np.uint8, ("key_byte",)),
-    "pending_key_lengths": Field(np.int64, ("pending",), bounds=_COUNTS),
-    "pending_votes": Field(
-        np.float64, ("pending", "pending_voter", "pending_vote"), bounds=_TARGETS
-    ),
-    "pending_made_by": Field(np.float64, ("pending", N_MADE_BY), bounds=_TARGETS),
+    "pending_key_lengths": Field(np.int64, ("pending",)),
+    "pending_votes": Field(np.float64, ("pending", "pending_voter", "pending_vote")),
+    "pending_made_by": Field(np.float64, ("pending", N_MADE_BY)),
 }
 
 # Compiled code that is compiled on its own, and where it is for each task, 0 before that

@@ -23,9 +23,7 @@ from river_amf import (
     evaluation,
     load,
 )
-from river_amf.persistence import validation
 from river_amf.state import arena
-from river_amf.state.layout import N_KNOWN, N_LEARNED
 
 CLASSIFIERS = {
     "mean": {},
@@ -306,15 +304,3 @@ def test_what_is_predicted_before_anything_is_learned_makes_no_difference(make):
         asked.learn_one(x, x["b"])
         unasked.learn_one(x, x["b"])
     assert pickle.dumps(asked) == pickle.dumps(unasked)
-
-
-@pytest.mark.parametrize("column", [N_LEARNED, N_KNOWN])
-def test_files_whose_predictions_cannot_be_right_are_refused(column):
-    model = AdaptiveAMFClassifier(seed=1)
-    for x, _, _ in drifting(2, random.Random(3)):
-        model.learn_one(x, True)
-        model.predict_one(x)
-    arrays = copy.deepcopy(model)._engine.late.arrays(model._arena)
-    arrays["pending_made_by"][0, column] = 0.0
-    with pytest.raises(validation.FileError, match=r"times of predictions|predicted labels"):
-        validation.check_pending(arrays, model._arena)

@@ -4,7 +4,6 @@ import io
 import json
 import os
 import random
-import struct
 import warnings
 import zipfile
 
@@ -59,8 +58,7 @@ def small_file(path):
 def parts_in(model, path):
     """Save a model; return the header and the arrays of its file."""
     model.save(path)
-    with path.open("rb") as file:
-        return container.read(file)[:2]
+    return container.read(path.read_bytes())
 
 
 def write_parts(path, header, arrays):
@@ -102,24 +100,15 @@ UNTRAINED |= {"kind": "AMFClassifier", "model": {"parameters": {}, "labels": []}
 RAW = UNTRAINED | {"kind": "Raw"}
 
 
-def archive_of(members, edit=lambda entries: None, **changes):
-    """Return a file of such members as we write it; the directory is edited at the end."""
+def archive_of(members, edit=lambda entries: None, compression=zipfile.ZIP_STORED):
+    """Return an archive of these members; the directory is edited at the end."""
     file = io.BytesIO()
-    with warnings.catch_warnings(), zipfile.ZipFile(file, "w") as archive:
+    with warnings.catch_warnings(), zipfile.ZipFile(file, "w", compression) as archive:
         warnings.simplefilter("ignore")  # of a name that comes twice
         for name, data in members:
-            extra = container._EXTRA.pack(b"AM", 8, 0) if name == "header.json" else b""
-            entry = container._entry(name, len(data), extra)
-            for what, value in changes.items() if entry.filename.endswith(".npy") else ():
-                setattr(entry, what, value)
-            archive.writestr(entry, data)
+            archive.writestr(name, data)
         edit(archive.filelist)
-    return sized(file.getvalue())
-
-
-def sized(data):
-    """Return a file that states its size."""
-    return data[:45] + struct.pack("<Q", len(data)) + data[53:]
+    return file.getvalue()
 
 
 def set_of_last(*whats, value):

@@ -42,14 +42,14 @@ def test_file_is_an_archive_for_zipfile_and_numpy(path, variant):
 def test_errors_of_the_system_are_those_of_open(tmp_path):
     missing, pipe = tmp_path / "missing" / "model.amf", tmp_path / "pipe"
     os.mkfifo(pipe)
-    for call, doing in ((AMFClassifier().save, "save to"), (river_amf.load, "load from")):
+    for call in (AMFClassifier().save, river_amf.load):
         with pytest.raises(FileNotFoundError) as caught:
             call(missing)
         assert caught.value.filename == str(missing)
         with pytest.raises(IsADirectoryError):
             call(tmp_path)
-        with pytest.raises(OSError, match=f"not a regular file; to {doing} it, open it"):
-            call(pipe)
+    with pytest.raises(OSError, match="not a regular file; to save to it, open it"):
+        AMFClassifier().save(pipe)
     assert [*tmp_path.iterdir()] == [pipe]
 
 

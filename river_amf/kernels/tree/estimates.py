@@ -160,7 +160,7 @@ def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
     # For small whole n_samples it is kept in a table, as computing lgamma costs as much as a walk.
     settings = forest.settings[0]
     known = forest.pure
-    index = int(min(n_samples, float(len(known) - 1)))
+    index = int(n_samples) if 0.0 <= n_samples < len(known) else 0  # NaN in a forged file
     if index == n_samples and not math.isnan(known[index, 0]):
         return known[index, 0]
     loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
