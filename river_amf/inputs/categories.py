@@ -59,6 +59,11 @@ class Categories:
         return {category: int(code) for code, category in self.used.items()}
 
     @property
+    def n_codes(self) -> int:
+        """The number of codes, also while one of them changes hands."""
+        return len(self.codes if self.bound is None else self.used)
+
+    @property
     def n_free(self) -> int:
         """How many more categories there may be."""
         return 2**53 if self.bound is None else self.bound - len(self.codes)

@@ -50,7 +50,7 @@ def column_order(name: Hashable) -> tuple[str, str]:
     """Return the sort key of new columns, which orders names of any type."""
     try:
         return type(name).__name__, repr(name)
-    except Exception:  # as of 10**5000; such names stay in their order
+    except ValueError:  # as of 10**5000; such names stay in their order
         return type(name).__name__, ""
 
 
@@ -293,7 +293,7 @@ class Features:
     @property
     def n_codes(self) -> int:
         """All codes of categories so far are below this number."""
-        return max(map(len, self._categories.values()), default=0)
+        return max((known.n_codes for known in self._categories.values()), default=0)
 
     def encode(self, x: Any) -> EncodedSample:
         """Encode any sample, ignoring unknown features, or raise as `check` does."""
