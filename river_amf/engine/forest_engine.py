@@ -182,7 +182,7 @@ class Engine(SampleEngine):
         odd: list[int] = []
         self.pending = self.known._replace(features=features).cutter()
         try:
-            are_odd = (n_reasons > 0) | labels.is_odd(rows.labels, len(n_reasons))
+            are_odd = (n_reasons > 0) | labels.is_odd(rows.labels)
             row = _next(are_odd, 0)
             while row is not None:
                 odd.append(row)
@@ -200,7 +200,7 @@ class Engine(SampleEngine):
                         n_reasons += is_odd(column, features)
                         n_reasons -= is_there(column)
                         open_columns.remove(column)
-                    are_odd = (n_reasons > 0) | labels.is_odd(rows.labels, len(n_reasons))
+                    are_odd = (n_reasons > 0) | labels.is_odd(rows.labels)
                 row = _next(are_odd, row + 1)
             return odd, len(labels) - n_labels
         finally:

@@ -218,8 +218,16 @@ def read_vector(name: str, values: Any, n_rows: int) -> Any:
             f"{name} must be a series, an array or a list, got a dataframe; pass a column of it, "
             f"such as {name}['target']"
         )
+    elif hasattr(values, "to_pylist"):  # pyarrow's Array, which narwhals does not support
+        result = list(values.to_pylist())
     else:
-        result = _series_to_list(name, values)
+        try:
+            result = nw.from_native(values, series_only=True).to_list()
+        except TypeError:
+            raise TypeError(
+                f"{name} must be a series, an array or a list, got {shown(values)} of type "
+                f"{type(values).__name__}"
+            ) from None
     if len(result) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but {name} has {len(result)} values")
     return result
@@ -252,19 +260,6 @@ def unmasked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
     plain = plain.copy() if plain.dtype.kind in "fcmM" else plain.astype(object)
     plain[mask] = None if plain.dtype == object else "NaT" if plain.dtype.kind in "mM" else np.nan
     return plain
-
-
-def _series_to_list(name: str, values: Any) -> list[Any]:
-    try:
-        return list(nw.from_native(values, series_only=True).to_list())
-    except TypeError:
-        pass
-    if hasattr(values, "to_pylist"):  # pyarrow's Array, which narwhals does not support
-        return list(values.to_pylist())
-    raise TypeError(
-        f"{name} must be a series, an array or a list, got {shown(values)} of type "
-        f"{type(values).__name__}"
-    )
 
 
 # Answers: of pandas for pandas, with its index, and of narwhals for all other libraries

@@ -119,7 +119,7 @@ class Labels:
         """Return the prediction before the first sample."""
         return {}
 
-    def is_odd(self, column: Column, n_rows: int) -> NDArray[np.bool_]:
+    def is_odd(self, column: Column) -> NDArray[np.bool_]:
         """Return which rows of a column hold no label seen so far."""
 
         def is_known(label: Hashable) -> bool:
@@ -132,5 +132,5 @@ class Labels:
 
     def encode(self, column: Column, rows: range) -> NDArray[np.float64]:
         """Return the index of the label of each of some rows that are not odd."""
-        table = np.array([self.index.get(plain(label), -1) for label in column.values], np.float64)
+        table = np.array([self.index.get(label, -1) for label in column.values], np.float64)
         return table[column.codes[rows.start : rows.stop]]

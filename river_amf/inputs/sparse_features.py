@@ -151,10 +151,6 @@ class SparseFeatures(Features):
                 columns[slots.get(name, 0)] = 1 + column
         return columns
 
-    def with_vocabulary(self, vocabulary: Vocabulary) -> Self:
-        """Return features with other words."""
-        return self.replacing(vocabulary=vocabulary)
-
     def with_columns(self, words: Iterable[Hashable]) -> Self:
         """Return features of which some words more have a column."""
         new = {word: len(self) + k for k, word in enumerate(words)}
