@@ -21,7 +21,7 @@ Learn = Callable[[Any, Any, Any, float, Any], None]  # engine, x, y, weight, par
 
 
 def fast_predict(known: Known, slow: Predict) -> Predict:
-    """Return a function that predicts a sample, by `slow` unless it is a common one."""
+    """Return a function that predicts a sample, by `slow`, under the lock, unless it is common."""
     features, labels, arena = known
     assert arena is not None
     kernels.compile_for(arena, learns=False)
@@ -41,13 +41,13 @@ def fast_predict(known: Known, slow: Predict) -> Predict:
                 and predict_sample(*addresses) == DONE
             ):
                 return read(buffer)
-        return slow(engine, x)
+            return slow(engine, x)
 
     return predict
 
 
 def fast_learn(known: Known, slow: Learn) -> Learn:
-    """Return a function that learns a sample, by `slow` unless it is a common one."""
+    """Return a function that learns a sample, by `slow`, under the lock, unless it is common."""
     features, labels, arena = known
     assert arena is not None
     encode, sample, number_of = features.encode_known, features.sample, labels.get
@@ -84,6 +84,6 @@ def fast_learn(known: Known, slow: Learn) -> Learn:
                     else:
                         engine.finish_call(status, x, target, weight, parameters)
                     return
-        slow(engine, x, y, weight, parameters)
+            slow(engine, x, y, weight, parameters)
 
     return learn

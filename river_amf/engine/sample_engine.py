@@ -57,9 +57,9 @@ class SampleEngine(Guarded):
         self.cautions = Cautions()
         self.warned: set[Hashable] = set()  # of the first features
         # functions of an engine and a sample, which are faster than methods
-        self.predict: Predict = SampleEngine.predict_any
-        self.learn: Learn = SampleEngine.learn_any
-        self._called: Known | None = None  # what they are for
+        self.predict, self.learn = _FIRST_CALLS
+        self._predicts: Known | None = None  # what they are for
+        self._learns: Known | None = None
 
     @property
     def features(self) -> Features:
@@ -126,11 +126,11 @@ class SampleEngine(Guarded):
         status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
         self.finish_call(status, x, target, weight, parameters, is_late)
 
-    @exclusive
     def learn_any(self, x: Any, y: Hashable, weight: float, parameters: Parameters) -> None:
-        """Learn one sample, whose weight has been checked, and renew `learn` and `predict`."""
+        """Learn one sample, whose weight has been checked, and renew `learn`."""
+        self.settle()
         self._learn(x, y, weight, parameters)
-        self._renew_calls()
+        self._renew_learn()
 
     def finish_call(
         self,
@@ -159,14 +159,24 @@ class SampleEngine(Guarded):
         elif status == TOO_HEAVY:
             check_totals(self.total_weight, [weight], parameters.task)  # raises
 
-    def _renew_calls(self) -> None:
-        """Make the closures for single samples anew, unless they are up to date."""
-        features, _, arena = known = self.known
-        if self._called is not known and arena is not None and features.vocabulary is None:
-            self._fit_prediction(arena, features.sample)
-            self.predict = fast_predict(known, SampleEngine.predict_any)
-            self.learn = fast_learn(known, SampleEngine.learn_any)
-            self._called = known
+    def _renew_learn(self) -> None:
+        """Make `learn` anew, unless it is up to date."""
+        if self._learns is not self.known and self._has_common_calls():
+            self.learn, self._learns = fast_learn(self.known, SampleEngine.learn_any), self.known
+
+    def _renew_predict(self) -> None:
+        """Make `predict` anew, unless it is up to date."""
+        if self._predicts is not self.known and self._has_common_calls():
+            predict = fast_predict(self.known, SampleEngine.predict_any)
+            self.predict, self._predicts = predict, self.known
+
+    def _has_common_calls(self) -> bool:
+        """Return whether there are closures for single samples, for which there is a buffer."""
+        features, _, arena = self.known
+        if arena is None or features.vocabulary is not None:
+            return False
+        self._fit_prediction(arena, features.sample)
+        return True
 
     def _read(
         self, x: Any, y: Hashable, weight: float, parameters: Parameters
@@ -320,11 +330,11 @@ class SampleEngine(Guarded):
             self.late.hold_unusual(features, sample, arena)
         return labels.answer(sample.prediction.buffer)
 
-    @exclusive
     def predict_any(self, x: Any) -> Any:
-        """Return what `answer` does, and renew `learn` and `predict`."""
+        """Return what `answer` does, and renew `predict`."""
+        self.settle()
         found = self.answer(x)
-        self._renew_calls()
+        self._renew_predict()
         return found
 
     def raw_answer(self, x: Any, level: float) -> list[float]:
@@ -445,6 +455,12 @@ class SampleEngine(Guarded):
         twin = type(self).__new__(type(self))
         twin.__setstate__(self.__getstate__())
         return twin
+
+
+_FIRST_CALLS: tuple[Predict, Learn] = (
+    exclusive(SampleEngine.predict_any),
+    exclusive(SampleEngine.learn_any),
+)
 
 
 def check(

@@ -67,6 +67,7 @@ def read(data: bytes) -> tuple[Header, dict[str, Array]]:
         members = {*archive.namelist()}
         if _HEADER not in members:
             raise FileError(f"is not a river_amf file (it has no {_HEADER})")
+        require(len(members) == len(archive.namelist()), "members, some of which come twice,")
         is_stored = not any(entry.compress_type for entry in archive.infolist())
         require(is_stored, "compression, of which there should be none,")  # few bytes give many
         header, lengths = _header_of(archive.read(_HEADER)), dict[str, int]()
