@@ -10,7 +10,6 @@ from river import base
 from river_amf.engine.forest_engine import BlockAnswers, Engine
 from river_amf.forest import Forest
 from river_amf.inputs import frames
-from river_amf.parameters import adaptive
 from river_amf.state.layout import CLASSIFICATION
 
 
@@ -282,7 +281,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"length": 2.0})
         {'short': 1.0}
         """
-        return self._engine.predict(x)  # type: ignore[no-any-return]
+        engine = self._engine
+        return engine.predict(engine, x)  # type: ignore[no-any-return]
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label seen so far, for each row of a dataframe.
@@ -359,7 +359,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         return self._learn_block(X, y, w, predicts=True)
 
 
-@adaptive
 class AdaptiveAMFClassifier(AMFClassifier):
     """Aggregated Mondrian Forest classifier for streams that drift.
 
@@ -368,8 +367,21 @@ class AdaptiveAMFClassifier(AMFClassifier):
     concept drifts: the nodes forget old labels (`fading_factor`), uninformative features are hardly
     ever split (`split_intensity`), trees are weighted by their performance (`vote`), and half of
     them restart if all that is not enough (`restart_threshold`). Memory and time are bounded
-    (`max_nodes`, and for sparse samples `max_vocabulary`). What each parameter means in full stands
-    in `AMFClassifier`.
+    (`max_nodes`, and for sparse samples `max_vocabulary`).
+
+    Parameters
+    ----------
+    max_nodes : int | None, default 5000
+    split_prior : float, default 0.7
+    max_categories : int | None, default 5000
+    max_vocabulary : int | None, default 100000
+    split_intensity : str, default 'relevance'
+    fading_factor : float | None, default 0.45
+    restart_threshold : float | None, default 4.0
+    vote : str, default 'learned'
+    linear : str | None, default 'auto'
+    others
+        As in `AMFClassifier`, which has the meaning of each.
 
     Notes
     -----
@@ -391,3 +403,31 @@ class AdaptiveAMFClassifier(AMFClassifier):
     """
 
     _file_kind = "AdaptiveAMFClassifier"
+
+    def __init__(
+        self,
+        n_estimators: int = 10,
+        step: float = 1.0,
+        use_aggregation: bool = True,
+        dirichlet: float | None = None,
+        split_pure: bool = False,
+        max_nodes: int | None = 5000,
+        seed: int | None = None,
+        *,
+        n_classes: int | None = None,
+        split_prior: float = 0.7,
+        max_categories: int | None = 5000,
+        absent: str = "missing",
+        max_columns: int = 30,
+        max_vocabulary: int | None = 100_000,
+        split_intensity: str = "relevance",
+        fading_factor: float | None = 0.45,
+        restart_threshold: float | None = 4.0,
+        vote: str = "learned",
+        linear: str | None = "auto",
+        max_pending: int = 10_000,
+        on_mismatch: str = "raise",
+        n_jobs: int = 1,
+    ) -> None:
+        self._set_parameters(locals())
+        self._engine = Engine()

@@ -183,7 +183,8 @@ class Forest(Ensemble, Saved, Parameters):
         'short'
         """
         weight = w if w is _ONE else check_weight(w)
-        self._engine.learn(x, y, weight, self)
+        engine = self._engine
+        engine.learn(engine, x, y, weight, self)
 
     def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
         """Explain the prediction for one sample as text.

@@ -5,14 +5,11 @@ Parameters are checked when they are set, and read-only once a model has learned
 
 from __future__ import annotations
 
-import inspect
 import math
 import numbers
-import re
-import textwrap
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable
 from contextlib import suppress
-from typing import Any, ClassVar, NamedTuple, NoReturn, TypeVar
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -26,9 +23,6 @@ MOST_TREES = 10_000  # 60 to 80 MB at the first sample
 LEAST_DIRICHLET = 1e-300  # with smaller ones, shares and products would lose digits or become 0
 
 Check = Callable[[str, Any], None]
-_Forest = TypeVar("_Forest", bound="Parameters")
-
-_INDENT = "    "  # of docstrings
 
 
 def _is_integer(value: Any) -> bool:
@@ -152,131 +146,53 @@ class CheckedParameters:
 
 
 class Parameter(NamedTuple):
-    """What is declared of a parameter of the forests beside its name and type."""
+    """The declaration of a parameter of the forests, beside its name and type."""
 
-    default: Any
     check: Check
-    text: str  # a sentence for docstrings
-    adaptive: tuple[Any, ...] = ()  # other defaults of the adaptive classifier and regressor
     task: int | None = None  # the only one with this parameter
-    constant: Any = None  # what takes its place in forests of the other task
-    of_regressors: Any = None  # their default, if it is another
-
-    def default_of(self, task: int) -> Any:
-        """Return the default of `AMFClassifier` or `AMFRegressor`."""
-        is_own = task == REGRESSION and self.of_regressors is not None
-        return self.of_regressors if is_own else self.default
+    constant: Any = None  # its value in forests of the other task
 
 
-def _of_all(
-    default: Any,
-    check: Check,
-    text: str,
-    adaptive: tuple[Any, ...] = (),
-    of_regressors: Any = None,
-) -> Any:
-    return Parameter(default, check, text, adaptive, of_regressors=of_regressors)
-
-
-def _of_classifiers(
-    default: Any, check: Check, text: str, adaptive: tuple[Any, ...] = (), constant: Any = None
-) -> Any:
-    return Parameter(default, check, text, adaptive, CLASSIFICATION, constant)
-
-
-def _of_regressors(default: Any, check: Check, text: str, adaptive: tuple[Any, ...] = ()) -> Any:
-    return Parameter(default, check, text, adaptive, REGRESSION)
+def _declare(check: Check, task: int | None = None, constant: Any = None) -> Any:
+    return Parameter(check, task, constant)
 
 
 class Parameters(CheckedParameters):
     """The parameters of all forests; in a class, constants take the place of the other task's.
 
-    `AMFClassifier` and `AMFRegressor` write their signatures out, with the meaning in full.
+    Each forest writes its signature out; `AMFClassifier` and `AMFRegressor` describe it in full.
     """
 
     task: ClassVar[int]  # CLASSIFICATION or REGRESSION
     _always_writable = frozenset({"n_jobs"})
 
-    n_estimators: int = _of_all(10, integer(1, MOST_TREES), "Number of trees.")
-    step: float = _of_all(1.0, positive(), "Learning rate of the aggregation weights.")
-    use_aggregation: bool = _of_all(
-        True, flag, "Whether a tree predicts with all its prunings, or with its leaf alone."
-    )
-    max_nodes: int | None = _of_all(
-        None, integer(1, optional=True), "Maximum number of nodes per tree.", (5000,)
-    )
-    split_prior: float = _of_all(
-        0.5, positive(below=1), "Prior probability that a node is split.", (0.7,)
-    )
-    max_categories: int | None = _of_all(
-        None, integer(1, optional=True), "Maximum number of categories of a feature.", (5000,)
-    )
-    split_intensity: str = _of_all(
-        "range",
-        one_of("range", "relevance", "unit"),
-        "How readily a feature is split: by its range, its relevance too, or as it is.",
-        ("relevance",),
-    )
-    fading_factor: float | None = _of_all(
-        None, positive(below=1, optional=True), "Factor by which the past fades.", (0.45, 0.5)
-    )
-    restart_threshold: float | None = _of_all(
-        None, positive(optional=True), "Rise of the loss at which a tree restarts.", (4.0, 3.0)
-    )
-    vote: str = _of_all(
-        "mean", one_of("mean", "learned"), "How trees are combined.", ("learned",), "learned"
-    )
-    max_pending: int = _of_all(
-        10_000, integer(0), "Maximum number of predictions that wait for their labels."
-    )
-    on_mismatch: str = _of_all(
-        "raise", one_of("raise", "missing"), "What to do with a value of the wrong kind."
-    )
-    n_jobs: int = _of_all(1, cores, "Number of threads for blocks; -1 means one per core.")
-    seed: int | None = _of_all(
-        None, integer(0, math.inf, optional=True), "Seed of the random numbers."
-    )
+    n_estimators: int = _declare(integer(1, MOST_TREES))
+    step: float = _declare(positive())
+    use_aggregation: bool = _declare(flag)
+    max_nodes: int | None = _declare(integer(1, optional=True))
+    split_prior: float = _declare(positive(below=1))
+    max_categories: int | None = _declare(integer(1, optional=True))
+    split_intensity: str = _declare(one_of("range", "relevance", "unit"))
+    fading_factor: float | None = _declare(positive(below=1, optional=True))
+    restart_threshold: float | None = _declare(positive(optional=True))
+    vote: str = _declare(one_of("mean", "learned"))
+    max_pending: int = _declare(integer(0))
+    on_mismatch: str = _declare(one_of("raise", "missing"))
+    n_jobs: int = _declare(cores)
+    seed: int | None = _declare(integer(0, math.inf, optional=True))
 
-    n_classes: int | None = _of_classifiers(
-        None, integer(1, MOST_CLASSES, optional=True), "Number of classes that the prior counts."
+    n_classes: int | None = _declare(integer(1, MOST_CLASSES, optional=True), CLASSIFICATION)
+    dirichlet: float | None = _declare(
+        positive(least=LEAST_DIRICHLET, optional=True), CLASSIFICATION
     )
-    dirichlet: float | None = _of_classifiers(
-        None, positive(least=LEAST_DIRICHLET, optional=True), "Pseudo-count of a class in a node."
-    )
-    split_pure: bool = _of_classifiers(
-        False,
-        flag,
-        "Whether to split cells even if all their samples have one label.",
-        constant=True,  # targets are numbers, so no cell is pure
-    )
-    absent: str = _of_classifiers(
-        "missing", one_of("missing", "zero"), "What an absent feature means.", constant="missing"
-    )
-    max_columns: int = _of_classifiers(
-        30, integer(1), 'Number of features that the trees see with absent="zero".', constant=0
-    )
-    max_vocabulary: int | None = _of_classifiers(
-        None,
-        integer(2, optional=True),
-        'Maximum number of words that are remembered with absent="zero".',
-        (100_000,),
-    )
-    linear: str | None = _of_classifiers(
-        None,
-        one_of(None, "logistic", "cosines", "auto"),
-        "Linear models that a learned vote combines with the trees.",
-        ("auto",),
-    )
+    split_pure: bool = _declare(flag, CLASSIFICATION, True)  # as no cell of targets is pure
+    absent: str = _declare(one_of("missing", "zero"), CLASSIFICATION, "missing")
+    max_columns: int = _declare(integer(1), CLASSIFICATION, 0)
+    max_vocabulary: int | None = _declare(integer(2, optional=True), CLASSIFICATION)
+    linear: str | None = _declare(one_of(None, "logistic", "cosines", "auto"), CLASSIFICATION)
 
-    trend: str | None = _of_regressors(
-        None, one_of(None, "ridge"), "Ridge regressions beside the trees.", ("ridge",)
-    )
-    recent: str | None = _of_regressors(
-        None,
-        one_of(None, "errors", "target"),
-        "What a learned vote takes of the last few samples: its errors, or the last target too.",
-        ("errors",),
-    )
+    trend: str | None = _declare(one_of(None, "ridge"), REGRESSION)
+    recent: str | None = _declare(one_of(None, "errors", "target"), REGRESSION)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -290,55 +206,5 @@ class Parameters(CheckedParameters):
 TABLE: dict[str, Parameter] = {
     name: value for name, value in vars(Parameters).items() if isinstance(value, Parameter)
 }
-TEXTS = {name: parameter.text for name, parameter in TABLE.items()}
 for _name in TABLE:
     delattr(Parameters, _name)  # its values belong to objects
-
-
-def adaptive(cls: type[_Forest]) -> type[_Forest]:
-    """Give a subclass of a forest the defaults of adaptive forests (a decorator)."""
-    base: Any = cls.__base__
-    parameters = []
-    for p in inspect.signature(base).parameters.values():
-        others = TABLE[p.name].adaptive
-        default = others[0 if cls.task == CLASSIFICATION else -1] if others else p.default
-        parameters.append(p.replace(default=default))
-    take_parameters(cls, parameters, base.__init__, TEXTS)
-    return cls
-
-
-def take_parameters(
-    cls: type,
-    parameters: Iterable[inspect.Parameter],
-    begin: Callable[..., None],
-    texts: Mapping[str, str],
-) -> None:
-    """Give a class an `__init__` with these parameters, and list them in its docstring.
-
-    `__init__` passes all of them to `begin` by name; the docstring has a text for each.
-    """
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    signature = inspect.Signature([own, *parameters])
-
-    def __init__(self: Any, *arguments: Any, **named: Any) -> None:
-        try:
-            bound = signature.bind(self, *arguments, **named)
-        except TypeError as error:
-            raise TypeError(f"{type(self).__name__}() {error}") from None
-        bound.apply_defaults()
-        begin(**bound.arguments)
-
-    __init__.__qualname__, __init__.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
-    taken: Any = __init__
-    taken.__signature__ = signature
-    cls.__init__ = taken  # type: ignore[misc]
-    if cls.__doc__ is None:  # python -OO
-        return
-    lines = ["Parameters", "----------"]
-    for name, p in inspect.signature(cls).parameters.items():
-        lines.append(f"{name} : {p.annotation}, default {p.default!r}")
-        lines += textwrap.wrap(texts[name], 96, initial_indent=_INDENT, subsequent_indent=_INDENT)
-    document = inspect.cleandoc(cls.__doc__)
-    sections = re.search(r"^\w+\n-+$", document, re.MULTILINE)
-    place = len(document) if sections is None else sections.start()
-    cls.__doc__ = "\n".join([document[:place].rstrip(), "", *lines, "", document[place:]])

@@ -16,7 +16,7 @@ from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.inputs.kinds import is_real, shown
 from river_amf.inputs.targets import Targets
-from river_amf.parameters import adaptive, positive
+from river_amf.parameters import positive
 from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
 LEVEL = 0.9  # of an interval, unless another one is asked for
@@ -253,8 +253,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         if with_interval:
             return self.predict_interval_one(x, level, lower)
-        prediction: float = self._engine.predict(x)
-        return prediction
+        engine = self._engine
+        return engine.predict(engine, x)  # type: ignore[no-any-return]
 
     def predict_interval_one(
         self, x: dict[Any, Any], level: float = LEVEL, lower: float = -math.inf
@@ -445,7 +445,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         return frames.read_targets(y, n_rows)
 
 
-@adaptive
 class AdaptiveAMFRegressor(AMFRegressor):
     """Aggregated Mondrian Forest regressor for streams that drift, and for smooth targets.
 
@@ -453,8 +452,20 @@ class AdaptiveAMFRegressor(AMFRegressor):
     forget (`fading_factor`), uninformative features are hardly ever split (`split_intensity`),
     ridge regressions beside the trees follow slopes and smooth functions (`trend`), a stack learns
     which of them to trust (`vote`), and half of the trees restart if all that is not enough
-    (`restart_threshold`). Memory and time are bounded (`max_nodes`). What each parameter means in
-    full stands in `AMFRegressor`.
+    (`restart_threshold`). Memory and time are bounded (`max_nodes`).
+
+    Parameters
+    ----------
+    max_nodes : int | None, default 5000
+    split_prior : float, default 0.7
+    max_categories : int | None, default 5000
+    split_intensity : str, default 'relevance'
+    fading_factor : float | None, default 0.5
+    restart_threshold : float | None, default 3.0
+    trend : str | None, default 'ridge'
+    recent : str | None, default 'errors'
+    others
+        As in `AMFRegressor`, which has the meaning of each.
 
     Notes
     -----
@@ -476,3 +487,26 @@ class AdaptiveAMFRegressor(AMFRegressor):
     """
 
     _file_kind = "AdaptiveAMFRegressor"
+
+    def __init__(
+        self,
+        n_estimators: int = 10,
+        step: float = 1.0,
+        use_aggregation: bool = True,
+        max_nodes: int | None = 5000,
+        seed: int | None = None,
+        *,
+        split_prior: float = 0.7,
+        max_categories: int | None = 5000,
+        split_intensity: str = "relevance",
+        fading_factor: float | None = 0.5,
+        restart_threshold: float | None = 3.0,
+        vote: str = "learned",
+        trend: str | None = "ridge",
+        recent: str | None = "errors",
+        max_pending: int = 10_000,
+        on_mismatch: str = "raise",
+        n_jobs: int = 1,
+    ) -> None:
+        self._set_parameters(locals())
+        self._engine = Engine(Targets())

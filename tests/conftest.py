@@ -158,6 +158,18 @@ def pytest_collection_modifyitems(config, items):
 
 
 @pytest.fixture
+def write(tmp_path):
+    """Return a function that writes a file and returns its path."""
+
+    def write_file(content, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write_file
+
+
+@pytest.fixture
 def no_figures():
     """Close all figures of matplotlib, before a test and after it."""
     from matplotlib import pyplot

@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     --------
     >>> main(["evaluate", "Bananas", "--limit", "20"])
     target: 2 labels (False 11, True 9); features: 2 numbers
-    Bananas: 20 samples; AdaptiveAMFClassifier(n_estimators=10, seed=1)
+    Bananas: 20 samples; AdaptiveAMFClassifier(seed=1)
     ...
     0
     """

@@ -9,51 +9,32 @@ from river_amf.cli import options
 from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.comparison import comparison_of
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.runs import ALL, has_failed, run_models
+from river_amf.evaluation.runs import has_failed, run_models
 from river_amf.evaluation.tasks import TASKS
-
-_ALL_FAILED = 1
 
 DESCRIPTION = (
     "Run several models over the same stream and compare them: each model predicts every sample"
-    " and then learns it (test-then-train). If a model fails or runs out of time, its row of the"
-    " table says so."
+    " and then learns it (test-then-train). If a model fails, its row of the table says so."
 )
 EPILOG = (
-    "Exit status: 0 if at least one model ran, even if it ran out of time; 1 if all models failed;"
-    " 2 if the arguments or the stream are invalid or a file cannot be written; 130 after Ctrl-C"
-    " and 143 after SIGTERM, which still print the table and write the files with the results so"
-    " far. For a model that ran out of time or was interrupted, the metrics cover the samples it"
-    " learned; a model that failed has none."
+    "Exit status: 0 if at least one model ran; 1 if all models failed; 2 if the arguments or the"
+    " stream are invalid or a file cannot be written; 130 after Ctrl-C and 143 after SIGTERM, which"
+    " still print the table and write the files with the results so far."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     options.add_stream_arguments(parser)
-    add = parser.add_argument
     usual = "; ".join(f"{name}: {', '.join(task.usual)}" for name, task in TASKS.items())
     known = "; ".join(f"{name}: {', '.join(task.descriptions)}" for name, task in TASKS.items())
-    add(
+    parser.add_argument(
         "--models",
         type=options.comma_separated,
         metavar="A,B",
-        help=f"models to run, or all (default: {usual}); {known}",
+        help=f"models to run (default: {usual}); {known}",
     )
-    add(
-        "--time-limit",
-        type=options.seconds,
-        metavar="SECONDS",
-        help="stop a model that runs longer than this; checked between samples",
-    )
-    add(
-        "--seeds",
-        type=options.at_least(2),
-        metavar="N",
-        help="run models that draw random numbers with N seeds; the table has means and standard"
-        " deviations",
-    )
-    add("--csv", metavar="FILE", help="write the table to a CSV file")
+    parser.add_argument("--csv", metavar="FILE", help="write the table to a CSV file")
     options.add_html(parser, "all models")
 
 
@@ -63,39 +44,27 @@ def run(arguments: argparse.Namespace) -> int:
         raise EvaluationError("--models must name at least one model")
     options.check_outputs(arguments, [arguments.stream], csv="the table", html="the page")
     stream = options.load_chosen(arguments).complete()
-    models = (
-        None if arguments.models is None else [*dict.fromkeys(map(str.lower, arguments.models))]
-    )
+    models = arguments.models and [*dict.fromkeys(map(str.lower, arguments.models))]
     ran = run_models(
         stream,
-        ALL if models == [ALL] else models,
+        models,
         arguments.metrics,
-        time_limit=arguments.time_limit,
         seed=arguments.seed,
         progress=sys.stderr.isatty(),
         task=stream.task,
         is_report=arguments.html is not None,
         delay=arguments.delay,
-        seeds=arguments.seeds,
     )
     comparison = comparison_of(ran)
-    errors = []
-    for option, what in (("csv", "the table"), ("html", "the page")):
-        path = getattr(arguments, option)
-        try:
-            if path is None:
-                continue
-            if option == "csv":
-                comparison.table.to_csv(path, lineterminator="\n")
-            else:
-                report_of(ran).save(path)
-            options.report_written(what, path)
-        except OSError as error:
-            errors.append(f"cannot write {what} to {path}: {error.strerror or error}")
-    print(*options.title_lines(stream, arguments), comparison, sep="\n", flush=True)
-    if errors:
-        raise EvaluationError("; ".join(errors))
+    try:
+        if arguments.csv is not None:
+            comparison.table.to_csv(arguments.csv, lineterminator="\n")
+            options.report_written("the table", arguments.csv)
+        if arguments.html is not None:
+            report_of(ran).save(arguments.html)
+            options.report_written("the page", arguments.html)
+    finally:
+        print(*options.title_lines(stream, arguments), comparison, sep="\n", flush=True)
     if ran.interrupt is not None:
         raise ran.interrupt
-    chosen = [*ran.runs] if models in (None, [ALL]) else models
-    return _ALL_FAILED if all(map(has_failed, comparison.table["status"][chosen])) else 0
+    return int(all(has_failed(ran.runs[name].status) for name in models or ran.runs))

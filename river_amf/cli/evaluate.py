@@ -7,19 +7,15 @@ import functools
 import inspect
 import itertools
 import math
-import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from river import base
-from tqdm import tqdm
 
 from river_amf import persistence
-from river_amf.classifier import AMFClassifier
 from river_amf.cli import options
 from river_amf.cli.prediction_csv import PredictionWriter
 from river_amf.evaluation import EvaluationError, Stream
@@ -34,12 +30,11 @@ from river_amf.evaluation.prequential import (
 )
 from river_amf.evaluation.recording import Steps
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.runs import Ran, Run, attempt, check_delay
+from river_amf.evaluation.runs import Ran, Run, attempt, check_delay, describe
 from river_amf.evaluation.sources import read_source, reason_of
 from river_amf.evaluation.streams import ROWS, Record, Sample
 from river_amf.evaluation.tasks import TASKS, Task
 from river_amf.inputs.encoding import ascending
-from river_amf.regressor import AMFRegressor
 
 _MIN_WIDTH = 10  # characters; sizes below one gibibyte are no longer than "976.56 KiB"
 
@@ -100,30 +95,30 @@ def run(arguments: argparse.Namespace) -> int:
     model = _make_model(arguments, task, stream)
     if not has_intervals(model):
         metrics = {n: each for n, each in metrics.items() if not isinstance(each, OfIntervals)}
-    about = task.descriptions[arguments.model]
-    if isinstance(model, AMFClassifier | AMFRegressor):
-        about = f"{type(model).__name__}(n_estimators={model.n_estimators}, seed={model.seed})"
+    is_ours = isinstance(model, persistence.Saved)
+    about = describe(model) if is_ours else task.descriptions[arguments.model]
     *titles, last = options.title_lines(stream, arguments)
     print(*titles, f"{last}; {about}", sep="\n")
     warm_up_model(model.clone(), stream.samples)
     steps = None if arguments.html is None else Steps(stream.n_samples)
     this = Run(metrics, None, steps, arguments.delay)
     try:
-        with ExitStack() as stack:
-            _print_table(arguments, stream, model, this, stack)
+        _print_table(arguments, stream, model, this)
         if ends:
             raise ends[0]
     except (KeyboardInterrupt, EvaluationError):
         options.print_line(f"ended after {this.n_samples} samples")
         raise
     finally:
+        if arguments.predictions is not None:
+            options.report_written("the predictions", arguments.predictions)
         if arguments.save is not None and this.n_samples:
             reading = options.file_options(arguments) | {"kinds": dict(stream.kinds)}
             notes = {"reading": reading | {"target": stream.target or "target"}}
             persistence.save_with_notes(model, arguments.save, notes)
             options.report_written("the model", arguments.save)
-        if steps is not None and this.n_samples:
-            _write_page(arguments, stream, task, this, steps)
+        if arguments.html is not None and this.n_samples:
+            _write_page(arguments, stream, task, this)
     return 0
 
 
@@ -155,11 +150,13 @@ def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> An
     return model.clone({"n_estimators": arguments.n_estimators})
 
 
-def _print_table(
-    arguments: argparse.Namespace, stream: Stream, model: Any, this: Run, stack: ExitStack
-) -> None:
+def _print_table(arguments: argparse.Namespace, stream: Stream, model: Any, this: Run) -> None:
     """Run, write predictions, and print a row for each checkpoint and each naive baseline."""
     records: deque[Record] = deque()  # of the samples that are predicted, but not learned yet
+    naive, titles = (
+        NaiveBaselines(TASKS[stream.task]),
+        [*map(title_of, ("n_samples", *this.figures))],
+    )
 
     def samples() -> Iterator[Sample]:
         for record in stream.records():
@@ -168,8 +165,7 @@ def _print_table(
 
     def line(*cells: str) -> None:
         aligned = (c.rjust(max(len(t), _MIN_WIDTH)) for c, t in zip(cells, titles, strict=True))
-        tqdm.write("  ".join(aligned), file=sys.stdout)
-        sys.stdout.flush()
+        print("  ".join(aligned), flush=True)
 
     def row(name: str, values: Mapping[str, float]) -> None:
         line(name, *(cell_text(k, values.get(k, math.nan)) for k in this.figures))
@@ -182,52 +178,40 @@ def _print_table(
         if step.n % every == 0:
             row(str(step.n), this.measure(model))
 
-    naive, writer = NaiveBaselines(stream.task), _writer(arguments, stream, model, stack)
-    titles = [title_of(name) for name in ("n_samples", *this.figures)]
     line(*titles)
-    total = None if stream.later is not None else stream.n_samples
-    every = ROWS if total is None else even_checkpoints(total).step
-    shown: Any = {"unit": " samples", "leave": False, "disable": not sys.stderr.isatty()}
-    bar = stack.enter_context(tqdm(samples(), total=total, **shown))
-    try:
-        this.go(lambda: model, bar, on_step)
-    finally:
-        if this.n_samples % every:
-            row(str(this.n_samples), this.measure(model))
-        for name, values in naive.rows().items() if this.n_samples else ():
-            row(name, values)
+    every = ROWS if stream.later is not None else even_checkpoints(stream.n_samples).step
+    with _writer(arguments, stream, model) as writer:
+        try:
+            this.go(lambda: model, samples(), on_step)
+        finally:
+            if this.n_samples % every:
+                row(str(this.n_samples), this.measure(model))
+            for name, values in naive.rows().items() if this.n_samples else ():
+                row(name, values)
 
 
+@contextmanager
 def _writer(
-    arguments: argparse.Namespace, stream: Stream, model: Any, stack: ExitStack
-) -> PredictionWriter | None:
-    """Return the writer of predictions, whose file is closed with the stack."""
+    arguments: argparse.Namespace, stream: Stream, model: Any
+) -> Iterator[PredictionWriter | None]:
+    """Open the file of predictions, if there is to be one."""
     if arguments.predictions is None:
-        return None
-    path = Path(arguments.predictions)
-    file = stack.enter_context(path.open("w", newline="", encoding="utf-8"))
-    stack.callback(options.report_written, "the predictions", arguments.predictions)
+        yield None
+        return
     is_classifier = isinstance(model, base.Classifier)
-    return PredictionWriter(
-        file,
-        arguments.keep,
-        True,
-        ascending({y for _, y in stream.samples}) if is_classifier else None,
-        has_intervals(model),
-    )
+    labels = ascending({y for _, y in stream.samples}) if is_classifier else None
+    with open(arguments.predictions, "w", newline="", encoding="utf-8") as file:
+        yield PredictionWriter(file, arguments.keep, True, labels, has_intervals(model))
 
 
-def _write_page(
-    arguments: argparse.Namespace, stream: Stream, task: Task, this: Run, steps: Steps
-) -> None:
+def _write_page(arguments: argparse.Namespace, stream: Stream, task: Task, this: Run) -> None:
     """Write the page of a run beside those of models that look at no features."""
-    runs = {arguments.model: [this]}
+    runs = {arguments.model: this}
     samples = list(itertools.islice(stream, this.n_samples))
     for name in task.floors:
         if name not in runs:
-            runs[name] = [Run(this.metrics, None, steps, arguments.delay)]
-            attempt(runs[name][0], functools.partial(task.made, task.maker(name, None)), samples)
-    source, floors = read_source(stream), task.floors
-    ran = Ran(source, runs, floors, steps, arguments.seed, arguments.delay)
+            runs[name] = Run(this.metrics, None, this.steps, this.delay)
+            attempt(runs[name], functools.partial(task.made, task.maker(name, None)), samples)
+    ran = Ran(read_source(stream), runs, task.floors, arguments.seed)
     report_of(ran).save(arguments.html)
     options.report_written("the page", arguments.html)

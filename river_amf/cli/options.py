@@ -10,7 +10,6 @@ import sys
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from river_amf import evaluation
@@ -159,26 +158,18 @@ def comma_separated(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def at_least(least: int, most: int = _MAX_INTEGER) -> Callable[[str], int]:
-    """Return a parser for whole numbers between two bounds, both included."""
+def at_least(least: int) -> Callable[[str], int]:
+    """Return a parser for whole numbers from a bound on."""
 
     def parse(text: str) -> int:
         with suppress(ValueError):
-            if least <= int(text) <= most:
+            if least <= int(text) <= _MAX_INTEGER:
                 return int(text)
         raise argparse.ArgumentTypeError(
-            f"must be a whole number from {least} to {most}, got {text!r}"
+            f"must be a whole number from {least} to {_MAX_INTEGER}, got {text!r}"
         )
 
     return parse
-
-
-def seconds(text: str) -> float:
-    """Return a positive number of seconds, or raise ArgumentTypeError."""
-    with suppress(ValueError):
-        if 0 < float(text) <= _MAX_INTEGER:
-            return float(text)
-    raise argparse.ArgumentTypeError(f"must be a positive number of seconds, got {text!r}")
 
 
 def check_outputs(arguments: argparse.Namespace, sources: Sequence[str], **files: str) -> None:
@@ -186,15 +177,13 @@ def check_outputs(arguments: argparse.Namespace, sources: Sequence[str], **files
 
     The keywords are options and what is written there. Files are left unchanged.
     """
-    written: dict[Path, str] = {}
+    written: dict[str, str] = {}
     for option, what in files.items():
-        path = getattr(arguments, option)
-        if path is None:
+        if (path := getattr(arguments, option)) is None:
             continue
         exists = os.path.exists(path)
-        if exists and any(
-            os.path.exists(name) and os.path.samefile(path, name) for name in sources
-        ):
+        known = filter(os.path.exists, sources if exists else ())
+        if any(os.path.samefile(path, name) for name in known):
             raise EvaluationError(f"cannot write {what} to {path}: it is the input stream")
         try:
             open(path, "a").close()
@@ -202,8 +191,7 @@ def check_outputs(arguments: argparse.Namespace, sources: Sequence[str], **files
                 os.remove(path)
         except OSError as error:
             raise EvaluationError(f"cannot write {what} to {path!r}: {error.strerror}") from error
-        other = written.setdefault(Path(path).resolve(), option)
-        if other != option:
+        if (other := written.setdefault(os.path.realpath(path), option)) != option:
             raise EvaluationError(f"--{other} and --{option} would both write to {path}")
         if option == "html" and importlib.util.find_spec("plotly") is None:
             raise EvaluationError('--html needs plotly (the extra html): pip install "plotly>=6"')

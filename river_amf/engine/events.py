@@ -1,9 +1,4 @@
-"""Log messages: trees that restart, and words that are forgotten.
-
-The logger is `river_amf.events`. Which trees restart is up to the kernels, and to look for them
-would take a microsecond of each single call, so only restarts in blocks are logged.
-`kernels.numba_tools.cache` logs what is compiled.
-"""
+"""Log messages: trees that restart in a block of rows, and words that are forgotten."""
 
 from __future__ import annotations
 
@@ -11,7 +6,6 @@ import logging
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from river_amf.state.arena import Arena
 
@@ -26,13 +20,8 @@ def forgot_words(n_forgotten: int, n_kept: int) -> None:
         )
 
 
-def restarted(arena: Arena, n_restarts: NDArray[Any]) -> None:
-    """Log trees that have restarted in a block; `n_restarts` is from before it."""
+def restarted(arena: Arena, n_restarts: Any) -> None:
+    """Log trees that have restarted; `n_restarts` has the number of earlier ones."""
     trees = np.flatnonzero(arena.trees["n_restarts"] > n_restarts)
     if len(trees):
         _logger.info("after a drift, the trees %s have restarted", trees.tolist())
-
-
-def logs_restarts() -> bool:
-    """Whether restarts are logged, so that it is worth looking for them."""
-    return _logger.isEnabledFor(logging.INFO)

@@ -27,9 +27,9 @@ from river_amf.inputs.columns import (
     is_odd,
     is_there,
     sample_at,
-    value_at,
 )
 from river_amf.inputs.frames import Column
+from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import check_totals
 from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.row_problems import in_row
@@ -73,7 +73,7 @@ class LabeledRows(NamedTuple):
 
     def at(self, row: int) -> tuple[dict[Hashable, Any], Any, float]:
         """Return a row as a sample with its label and weight."""
-        return self.rows.at(row), value_at(self.labels, row), float(self.weights[row])
+        return self.rows.at(row), self.labels.at(row), float(self.weights[row])
 
 
 class Engine(SampleEngine):
@@ -142,9 +142,15 @@ class Engine(SampleEngine):
     ) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
         weights = rows.weights
-        odd, n_new_labels = self._odd_rows(rows, parameters)
+        try:
+            odd, n_new_labels = self._odd_rows(rows, parameters)
+        except INVALID:
+            if parameters.max_vocabulary is None:
+                raise
+            odd, n_new_labels = self._odd_rows_of_words(rows, parameters)
         check_totals(self.total_weight, weights, parameters.task, are_rows=True)
-        n_restarts = self._n_restarts(parameters)
+        arena = self.known.arena
+        n_restarts = 0 if arena is None else arena.trees["n_restarts"].copy()
         answers = BlockAnswers(
             self.labels.blank_answers(len(weights), n_new_labels, level),
             np.zeros(len(weights), np.int64),
@@ -156,7 +162,8 @@ class Engine(SampleEngine):
             if row < len(weights):
                 self._learn_odd(rows, row, parameters, predicts, level, answers)
             start = row + 1
-        self._log_restarts(n_restarts)
+        if self.known.arena is not None:
+            events.restarted(self.known.arena, n_restarts)
         return answers._replace(labels=list(self.labels))
 
     def _odd_rows(self, rows: LabeledRows, parameters: Parameters) -> tuple[list[int], int]:
@@ -175,7 +182,7 @@ class Engine(SampleEngine):
         odd: list[int] = []
         self.pending = self.known._replace(features=features).cutter()
         try:
-            are_odd = (n_reasons > 0) | labels.is_odd(rows.labels, len(n_reasons))
+            are_odd = (n_reasons > 0) | labels.is_odd(rows.labels)
             row = _next(are_odd, 0)
             while row is not None:
                 odd.append(row)
@@ -193,11 +200,24 @@ class Engine(SampleEngine):
                         n_reasons += is_odd(column, features)
                         n_reasons -= is_there(column)
                         open_columns.remove(column)
-                    are_odd = (n_reasons > 0) | labels.is_odd(rows.labels, len(n_reasons))
+                    are_odd = (n_reasons > 0) | labels.is_odd(rows.labels)
                 row = _next(are_odd, row + 1)
             return odd, len(labels) - n_labels
         finally:
             self.settle()
+
+    def _odd_rows_of_words(
+        self, rows: LabeledRows, parameters: Parameters
+    ) -> tuple[list[int], int]:
+        """Do what `_odd_rows` does by learning all rows in a copy."""
+        # A word may be forgotten on the way, and come back as the name of a category.
+        twin = type(self)()
+        twin.__setstate__(self._snapshot())
+        twin.cautions, twin.warned = self.cautions, self.warned
+        twin.features.warned = self.features.warned
+        for row in range(len(rows.weights)):
+            in_row(row, twin._learn, *rows.at(row), parameters)
+        return list(range(len(rows.weights))), len(twin.labels) - len(self.labels)
 
     def _learn_odd(
         self,
@@ -231,7 +251,7 @@ class Engine(SampleEngine):
             ordinary = encode_to_learn(rows.rows.columns, some, self.features)
             stop = ordinary.stop
         if stop > start:
-            warn_of_numbers(self.features, ((new.feature, new.category) for new in ordinary.new))
+            warn_of_numbers(self.features, [(new.feature, new.category) for new in ordinary.new])
             targets = self.labels.encode(rows.labels, range(start, stop))
             block = Block(
                 ordinary.values, targets, rows.weights[start:stop], answers.answers[start:stop]
@@ -306,21 +326,6 @@ class Engine(SampleEngine):
                 continue
             if kernels.close_chunk(self.arena.address, block.address, start, stop) == RELEASED:
                 self._drop_rows()
-
-    # What is logged
-
-    def _n_restarts(self, parameters: Parameters) -> NDArray[np.int64] | None:
-        """Return how often each tree has restarted, or None if restarts are not logged."""
-        if parameters.restart_threshold is None or not events.logs_restarts():
-            return None
-        if self.known.arena is None:
-            return np.zeros(parameters.n_estimators, np.int64)
-        return self.known.arena.trees["n_restarts"].copy()
-
-    def _log_restarts(self, n_restarts: NDArray[np.int64] | None) -> None:
-        """Log the trees that have restarted in a block, given `n_restarts` from before it."""
-        if n_restarts is not None and self.known.arena is not None:
-            events.restarted(self.known.arena, n_restarts)
 
 
 def _calls(

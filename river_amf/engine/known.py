@@ -146,7 +146,7 @@ def _without_rarest(
             array[: len(slots)] = getattr(arena, name)[slots]
     fresh["words"]["uses"] //= 2
     events.forgot_words(len(before) - len(after), len(after))
-    return features.with_vocabulary(after), arena.replacing(**fresh)
+    return features.replacing(vocabulary=after), arena.replacing(**fresh)
 
 
 # ---------------------------------------------------------------------------------------- capacity

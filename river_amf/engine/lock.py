@@ -9,7 +9,6 @@ lock itself, so there is no flag beside it that could be wrong.
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 import threading
 import weakref
@@ -26,42 +25,17 @@ def exclusive(method: Method) -> Method:
     def call(self: Guarded, *arguments: Any) -> Any:
         lock = self.lock
         if lock._is_owned():  # by this thread
-            _refuse_within()
+            refuse_within()
         with lock:
             if self.pending is not None:
                 self.settle()
             return method(self, *arguments)
 
-    # The same for calls that take microseconds: to unpack a tuple would take a tenth of one.
-
-    def call_with_1(self: Guarded, x: Any) -> Any:
-        lock = self.lock
-        if lock._is_owned():
-            _refuse_within()
-        with lock:
-            if self.pending is not None:
-                self.settle()
-            return method(self, x)
-
-    def call_with_4(self: Guarded, x: Any, y: Any, weight: Any, parameters: Any) -> Any:
-        lock = self.lock
-        if lock._is_owned():
-            _refuse_within()
-        with lock:
-            if self.pending is not None:
-                self.settle()
-            return method(self, x, y, weight, parameters)
-
-    parameters = inspect.signature(method).parameters.values()
-    is_fixed = all(
-        each.kind == each.POSITIONAL_OR_KEYWORD and each.default is each.empty
-        for each in parameters
-    )
-    by_length: dict[int, Any] = {2: call_with_1, 5: call_with_4} if is_fixed else {}
-    return cast(Method, functools.wraps(method)(by_length.get(len(parameters), call)))
+    return cast(Method, functools.wraps(method)(call))
 
 
-def _refuse_within() -> None:
+def refuse_within() -> None:
+    """Raise RuntimeError for a call within another one of the same thread."""
     raise RuntimeError(
         "this thread is in the middle of another call of the same model, which has to return "
         "first; a signal handler, or a method of a value or label such as __eq__, must not use the "

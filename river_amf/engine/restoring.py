@@ -23,7 +23,6 @@ from river_amf.inputs.categories import Categories, Vocabulary
 from river_amf.inputs.encoding import Features
 from river_amf.inputs.kinds import shown
 from river_amf.inputs.labels import Labels
-from river_amf.inputs.mismatch import Mismatches
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.inputs.targets import Targets
 from river_amf.persistence import validation
@@ -74,7 +73,8 @@ def schema_from_json(
             categories[name] = Categories(max_categories, by_category)
     indices = {name: column for column, name in enumerate(names)}
     is_lenient = is_trained and parameters.on_mismatch == "missing"
-    features = Features.of(indices, categories, Mismatches() if is_lenient else None)
+    features = Features(is_lenient=is_lenient)
+    features = features.replacing(_columns=indices, _categories=categories)
     if is_trained and has_words(parameters):
         words = _distinct(schema.pop("words", []))
         require(categories.keys().isdisjoint(words), "list of words, some of which are categories,")

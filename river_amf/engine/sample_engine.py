@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.engine.calls import Learn, Predict, fast_learn, fast_predict
 from river_amf.engine.cautions import Cautions
 from river_amf.engine.known import Known, extended, weight_learned, with_capacity, with_columns
 from river_amf.engine.late_labels import LateLabels
@@ -29,7 +30,7 @@ from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.inputs.encoding import EncodedSample, Features, NewFeatures, Reading
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels
-from river_amf.inputs.mismatch import Mismatches, warn_of_numbers
+from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.sparse_features import SparseFeatures
 from river_amf.inputs.targets import Targets
 from river_amf.kernels import (
@@ -54,7 +55,11 @@ class SampleEngine(Guarded):
         self.known = Known(Features(), Labels() if labels is None else labels, None)
         self.late = LateLabels()
         self.cautions = Cautions()
-        self.mismatches = Mismatches()  # of the first features
+        self.warned: set[Hashable] = set()  # of the first features
+        # functions of an engine and a sample, which are faster than methods
+        self.predict: Predict = SampleEngine.predict_any
+        self.learn: Learn = SampleEngine.learn_any
+        self._called: Known | None = None  # what they are for
 
     @property
     def features(self) -> Features:
@@ -80,7 +85,7 @@ class SampleEngine(Guarded):
         """Return what is known before the first sample, which follows from the parameters."""
         features = SparseFeatures(most_columns(parameters)) if has_words(parameters) else Features()
         if parameters.on_mismatch == "missing":
-            features.mismatches = self.mismatches
+            features.warned = self.warned
         return Known(features, self.labels, begin(parameters))
 
     def _known_for(self, parameters: Parameters) -> Known:
@@ -109,7 +114,7 @@ class SampleEngine(Guarded):
         n_learned = arena.n_learned[0]
         if not n_learned & (n_learned - 1):  # a power of two
             self._check_presence(self.known)
-        if sample.fits is not arena.capacities:
+        if sample.fits is not arena.places:
             self._fit_prediction(arena, sample)
         if not arena.can_learn:
             kernels.compile_for(arena, learns=True)
@@ -117,14 +122,31 @@ class SampleEngine(Guarded):
         if self.late.waiting:
             is_late = int(self.late.find(features, arena, sample))
         target, address = float(label), sample.prediction.address
-        self.pending = self._finish_sample
-        if features.bounded:
-            self.pending = functools.partial(self._finish_sample, n_learned)
+        self.pending = functools.partial(self.finish_sample, n_learned)
         status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
+        self.finish_call(status, x, target, weight, parameters, is_late)
+
+    @exclusive
+    def learn_any(self, x: Any, y: Hashable, weight: float, parameters: Parameters) -> None:
+        """Learn one sample, whose weight has been checked, and renew `learn` and `predict`."""
+        self._learn(x, y, weight, parameters)
+        self._renew_calls()
+
+    def finish_call(
+        self,
+        status: int,
+        x: Any,
+        target: float,
+        weight: float,
+        parameters: Parameters,
+        is_late: int = 0,
+    ) -> None:
+        """Finish what the kernel has answered for a sample that it was to learn."""
+        features, sample = self.features, self.features.sample
         if status == OCCUPIED:  # by an earlier prediction of this sample
-            is_late = int(self.late.find(features, arena, sample))
-            status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
-        if status < 0:
+            is_late = int(self.late.find(features, self.arena, sample))
+            status = self._learn_encoded(sample, target, weight, is_late)
+        elif status < 0:
             self._enlarge(status)
             status = self._learn_encoded(sample, target, weight, is_late)
         elif status == RELEASED:
@@ -137,7 +159,14 @@ class SampleEngine(Guarded):
         elif status == TOO_HEAVY:
             check_totals(self.total_weight, [weight], parameters.task)  # raises
 
-    learn = exclusive(_learn)
+    def _renew_calls(self) -> None:
+        """Make the closures for single samples anew, unless they are up to date."""
+        features, _, arena = known = self.known
+        if self._called is not known and arena is not None and features.vocabulary is None:
+            self._fit_prediction(arena, features.sample)
+            self.predict = fast_predict(known, SampleEngine.predict_any)
+            self.learn = fast_learn(known, SampleEngine.learn_any)
+            self._called = known
 
     def _read(
         self, x: Any, y: Hashable, weight: float, parameters: Parameters
@@ -196,7 +225,7 @@ class SampleEngine(Guarded):
         sample, arena = known.features.place(row), known.arena
         assert arena is not None
         target = float(len(known.labels) - 1 if label is None else label)
-        sample.prediction, sample.fits = arena.new_prediction(), arena.capacities
+        sample.prediction, sample.fits = arena.new_prediction(), arena.places
         if self.known.features.vocabulary not in (None, known.features.vocabulary):
             self.late = LateLabels()  # words that were forgotten leave their slots to others
         if is_at_once:
@@ -241,7 +270,7 @@ class SampleEngine(Guarded):
         finish()
         self.pending = None
 
-    def _finish_sample(self, n_learned: int = 0) -> None:
+    def finish_sample(self, n_learned: int = 0) -> None:
         """Learn the sample at hand, which brings nothing new, in the trees that are left."""
         handle, sample = self.arena.handle[0], self.features.sample
         if handle["next_tree"] != NONE:
@@ -291,7 +320,12 @@ class SampleEngine(Guarded):
             self.late.hold_unusual(features, sample, arena)
         return labels.answer(sample.prediction.buffer)
 
-    predict = exclusive(answer)
+    @exclusive
+    def predict_any(self, x: Any) -> Any:
+        """Return what `answer` does, and renew `learn` and `predict`."""
+        found = self.answer(x)
+        self._renew_calls()
+        return found
 
     def raw_answer(self, x: Any, level: float) -> list[float]:
         """Return what the kernels answer for a sample, with quantiles at a level unless it is 0."""
@@ -325,7 +359,7 @@ class SampleEngine(Guarded):
 
     def _predict_encoded(self, arena: Arena, sample: EncodedSample) -> int:
         """Write the prediction for a sample to its buffer; return the answer of the kernel."""
-        if sample.fits is not arena.capacities:
+        if sample.fits is not arena.places:
             self._fit_prediction(arena, sample)
         if not arena.can_predict:
             kernels.compile_for(arena, learns=False)
@@ -337,9 +371,9 @@ class SampleEngine(Guarded):
 
     def _fit_prediction(self, arena: Arena, sample: EncodedSample) -> None:
         """Give a sample a buffer for predictions of this forest."""
-        if sample.fits is not arena.capacities:
+        if sample.fits is not arena.places:
             self.late.hold(self.features, self.arena)
-            sample.prediction, sample.fits = arena.new_prediction(), arena.capacities
+            sample.prediction, sample.fits = arena.new_prediction(), arena.places
 
     def reader(self) -> Self:
         """Return an engine whose predictions await no labels; learning would corrupt both."""
@@ -428,5 +462,6 @@ def check(
     if label is None:
         labels.check_new(y, n_classes)
     # a weight of 0 settles the kind of no feature
-    features.warn(m for m in reading.mismatches if weight > 0.0 or features.is_known(m.feature))
+    found = reading.mismatches.items()
+    features.warn({name: m for name, m in found if weight > 0.0 or features.is_known(name)})
     return reading, y, label

@@ -11,14 +11,12 @@ import pandas as pd
 from river.utils.pretty import humanize_bytes
 
 from river_amf.evaluation.metrics import Metric
-from river_amf.evaluation.runs import INTERRUPTED, NOT_RUN, OK, Model, Ran, run_models
+from river_amf.evaluation.runs import Model, Ran, run_models
 from river_amf.inputs.kinds import printable
 
 # of the target's unit and any size
 _FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
 _FORMATS |= {"n_samples": ".0f", "us_per_sample": ".1f"}
-_COSTS = ("us_per_sample", "memory")
-_STD = " std"  # after the name of a metric
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,13 +30,12 @@ class Comparison:
     table
         DataFrame with one row per model: `n_samples` (the number of samples learned), the metrics,
         `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`,
-        which is `"ok"`, or says after how many samples a time limit or Ctrl-C ended the run, or why
-        the model failed, in which case its values are NaN. `coverage` is the share of targets in
-        their prediction interval (of level 0.9 for our forests), and `width` its mean width; both
-        are NaN for models without, as is the log-loss without probabilities. There, a label that a
+        which is `"ok"`, or says after how many samples Ctrl-C ended the run, or why the model
+        failed, in which case its values are NaN. `coverage` is the share of targets in their
+        prediction interval (of level 0.9 for our forests), and `width` its mean width; both are NaN
+        for models without, as is the log-loss without probabilities. There, a label that a
         prediction does not name has probability 0 (which counts as 1e-15), unless it is new to the
-        stream: such samples are left out. With `seeds`, values are means, and each metric is
-        followed by its standard deviation, such as `accuracy std`.
+        stream: such samples are left out.
     curves
         DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
         and all metrics over its samples, NaN if there was nothing to score. The last window of a
@@ -52,20 +49,14 @@ class Comparison:
     >>> comparison = evaluation.compare("Bananas", AMFClassifier(seed=1), limit=1000, window=500)
     >>> comparison.table.index.tolist()
     ['AMFClassifier', 'majority']
-    >>> comparison.curves["n_samples"].tolist(), comparison.interrupted
-    ([500, 1000, 500, 1000], False)
+    >>> comparison.curves["n_samples"].tolist()
+    [500, 1000, 500, 1000]
     """
 
     name: str
     table: pd.DataFrame
     curves: pd.DataFrame
     floors: Sequence[str] = ()
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the comparison before the last model had finished."""
-        status = self.table["status"]
-        return bool((status.str.startswith(INTERRUPTED) | (status == NOT_RUN)).any())
 
     def __repr__(self) -> str:
         return displayed(self.table).to_string()
@@ -81,13 +72,11 @@ def compare(
     *,
     target: Any = None,
     window: int | None = None,
-    time_limit: float | None = None,
     limit: int | None = None,
     seed: int | None = None,
     progress: bool = False,
     task: str | None = None,
     delay: int = 0,
-    seeds: int | None = None,
 ) -> Comparison:
     """Run models over one stream, test-then-train, and compare their results.
 
@@ -107,7 +96,7 @@ def compare(
     models
         Classifiers or regressors (which are cloned), functions without arguments that return one,
         or names of `baselines.classifiers` or `baselines.regressors`: one, a dict by name or a
-        list. By default the usual ones for the task, among them both of ours; `"all"` runs all.
+        list. By default the usual ones for the task, among them both of ours.
     metrics
         Additional river metrics: instances (which are cloned), classes or names.
     target
@@ -116,25 +105,18 @@ def compare(
     window
         Number of samples per window of the curves. By default a round number that gives about
         thirty windows.
-    time_limit
-        Maximum wall-clock time per model in seconds, checked between samples; by default no limit.
-        The warm-up before, in which a copy learns up to a hundred samples to trigger compilation,
-        does not count, but has the same limit.
     limit
         Number of samples to use; by default all of them. Required for an endless stream.
     seed
         Seed of the models, by default that of each; names have none by default.
     progress
-        Whether to show a progress bar on stderr.
+        Whether to show a progress bar for each model on stderr.
     task
         Whether to predict labels (`"classification"`) or numbers (`"regression"`). By default the
         models decide, or else the stream, as in `load_stream`.
     delay
         Number of predictions from that of a sample, with it, until its label comes, as in river:
         with 0 or 1 it comes at once. It must be less than the number of samples.
-    seeds
-        Number of seeds, from 2, with which each model is run that has one: `seed` (or 0) and those
-        that follow.
 
     Examples
     --------
@@ -156,45 +138,27 @@ def compare(
     >>> comparison.table["MAE"].idxmax()
     'mean'
     """
-    options: Any = {"window": window, "time_limit": time_limit, "limit": limit, "seed": seed}
-    options |= {"progress": progress, "task": task, "delay": delay, "seeds": seeds}
+    options: Any = {"window": window, "limit": limit, "seed": seed, "progress": progress}
+    options |= {"task": task, "delay": delay}
     return comparison_of(run_models(dataset, models, metrics, target=target, **options))
 
 
 def comparison_of(ran: Ran) -> Comparison:
     """Return the results of models that have run."""
-    runs = [(name, run) for name, its in ran.runs.items() for run in its]
-    types = {"n_samples": "int64", **dict.fromkeys(runs[0][1].metrics, "float64")}
-    rows = [{"model": name, **row} for name, run in runs for row in run.rows]
+    metrics = next(iter(ran.runs.values())).metrics
+    types = {"n_samples": "int64", **dict.fromkeys(metrics, "float64")}
+    rows = [{"model": name, **row} for name, run in ran.runs.items() for row in run.rows]
     curves = pd.DataFrame(rows, columns=["model", *types]).astype(types)
-    if ran.seeds is not None:
-        curves = curves.groupby(["model", "n_samples"], as_index=False, sort=False).mean()
-    return Comparison(ran.source.name, table_of(ran), curves, ran.floors)
+    return Comparison(ran.source.stream.name, table_of(ran), curves, ran.floors)
 
 
 def table_of(ran: Ran) -> pd.DataFrame:
-    """Return the results of each model over the whole stream, means if there are several seeds."""
+    """Return the results of each model over the whole stream."""
     rows = [
         {"model": name, "n_samples": run.n_samples, **run.figures, "status": run.status}
-        for name, its in ran.runs.items()
-        for run in its
+        for name, run in ran.runs.items()
     ]
-    table = pd.DataFrame(rows)
-    if ran.seeds is None:
-        return table.set_index("model")
-    by_model = table.groupby("model", sort=False)
-    columns: dict[Any, Any] = {"n_samples": by_model["n_samples"].mean().round().astype(int)}
-    for name in table.columns[2:-1]:
-        columns[name] = by_model[name].mean()
-        if name not in _COSTS:  # models that have no seed were run once
-            spread = by_model[name].std()
-            columns[name + _STD] = spread.mask(by_model.size() == 1, 0.0 * columns[name].abs())
-    columns["status"] = by_model["status"].agg(_first_odd)
-    return pd.DataFrame(columns)
-
-
-def _first_odd(statuses: Iterable[str]) -> str:
-    return next((status for status in statuses if status != OK), OK)
+    return pd.DataFrame(rows).set_index("model")
 
 
 def cell_text(column: str, value: float) -> str:
@@ -203,7 +167,7 @@ def cell_text(column: str, value: float) -> str:
         return "-"
     if column == "memory":
         return str(humanize_bytes(round(value)))
-    return format(value, _FORMATS.get(column.removesuffix(_STD), ".4f"))
+    return format(value, _FORMATS.get(column, ".4f"))
 
 
 def title_of(column: str) -> str:
@@ -220,9 +184,3 @@ def displayed(table: pd.DataFrame) -> pd.DataFrame:
         for name in map(str, table)
     }
     return pd.DataFrame(texts).rename(index=lambda name: printable(str(name))).rename_axis(None)
-
-
-def displayed_rows(table: pd.DataFrame) -> list[list[str]]:
-    """Return the titles and the row of each model of a comparison as displayed."""
-    shown = displayed(table)
-    return [["model", *shown], *([str(name), *row] for name, *row in shown.itertuples(name=None))]

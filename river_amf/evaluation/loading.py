@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from river.datasets.base import REG, Dataset
 
 from river_amf.evaluation import advice
 from river_amf.evaluation.streams import (
@@ -33,7 +34,7 @@ from river_amf.evaluation.table_files import (
     check_layout,
     read_table,
 )
-from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, is_regression, open_dataset
+from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, open_dataset
 from river_amf.evaluation.typed_columns import Column, as_whole, numbers, refuse_infinite, settle
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs import dates, frames
@@ -63,10 +64,8 @@ def load_stream(
     Columns of text are categorical. Dates, such as `2024-05-17` or `2024-05-17T13:30:00+02:00`
     (half past one), become the features of `river_amf.date_features`. Blanks around values do not
     count. An empty field, `?` and whatever `pandas.read_csv` takes for missing, such as `NA` and
-    `null`, are left out of the feature dicts.
-
-    What cannot be used raises EvaluationError. What is odd about a column gives a UserWarning that
-    names the option that helps.
+    `null`, are left out of the feature dicts. What cannot be used raises EvaluationError, and what
+    is odd about a column gives a UserWarning that names the option that helps.
 
     Parameters
     ----------
@@ -74,7 +73,7 @@ def load_stream(
         A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file; or `"-"` for standard
         input, whose first 1000 rows settle what columns hold; later ones are read as they come. A
         file is CSV, ARFF, a JSON object per line, or parquet (which takes pyarrow), and
-        decompressed if its name ends in `.gz`. All other options are for files only, but `limit`.
+        decompressed if its name ends in `.gz`. All options but `limit` are for files only.
     target
         Column to predict; by default the column `target`, or else the last one. Rows in which it is
         missing are left out.
@@ -85,29 +84,28 @@ def load_stream(
         Maximum number of samples, or of rows of a file.
     missing
         Texts that stand for missing values, beside the usual ones.
-    separator, encoding
-        The character between the fields of a CSV file, by default a comma, semicolon or tab,
-        whichever the first rows suggest; and the encoding of a file of text, by default UTF-8.
+    encoding
+        Of a file of text, by default UTF-8.
+    separator, decimal, thousands, comment
+        Characters of a CSV file: between its fields (by default a comma, semicolon or tab,
+        whichever the first rows suggest), before the fraction of a number, between its thousands,
+        and at the beginning of comments.
     no_header
-        Whether the first row of a CSV file is a sample. The columns are then named `"0"`, `"1"` and
-        so on.
-    decimal, thousands, comment
-        The characters before the fraction of a number, between its thousands, and at the beginning
-        of comments, in a CSV file.
+        Whether the first row of a CSV file is a sample; columns are then `"0"`, `"1"` and so on.
     task
         `"classification"` (the target is labels) or `"regression"` (numbers). By default numbers
         with fractions, or more than 50 distinct ones in the first 1000 rows, are for regression.
     text
         A column to take apart into a bag of words: a feature `column=word` for each, with its
-        count. It is for models with `absent="zero"`, to which any number that is missing is 0;
-        `compare` gives it to the forests that go by name.
+        count, for models with `absent="zero"`, to which a missing number is 0; `compare` gives it
+        to the forests that go by name.
 
     Examples
     --------
     >>> from river_amf.evaluation import load_stream
     >>> stream = load_stream("bananas", limit=100)
-    >>> stream.name, stream.n_samples, stream.n_numeric
-    ('Bananas', 100, 2)
+    >>> stream.name, stream.n_samples, stream.kinds
+    ('Bananas', 100, {'1': 'number', '2': 'number'})
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "table.csv")
@@ -144,7 +142,8 @@ def load_stream(
     kinds = {
         str(k): "category" if isinstance(v, str) else "number" for k, v in samples[0][0].items()
     }
-    return Stream(name, len(samples), *_count(kinds.values()), samples, task=own, kinds=kinds)
+    about: dict[str, Any] = {"task": own, "kinds": kinds, "drifts": getattr(dataset, "drifts", ())}
+    return Stream(name, samples, **about)
 
 
 def load_features(
@@ -174,15 +173,9 @@ def check_task(task: Any) -> None:
         )
 
 
-def task_of_dataset(dataset: Any) -> str:
+def task_of_dataset(dataset: Dataset) -> str:
     """Return the task of a dataset of river's."""
-    return REGRESSION if is_regression(dataset) else CLASSIFICATION
-
-
-def _count(kinds: Collection[str]) -> tuple[int, int]:
-    """Return the numbers of numeric and of categorical features."""
-    n_categorical = [*kinds].count("category")
-    return len(kinds) - n_categorical, n_categorical
+    return REGRESSION if dataset.task == REG else CLASSIFICATION
 
 
 @dataclass
@@ -231,13 +224,12 @@ class _File:
         rows, found = self.read(self.table.frame[:limit])
         self.kinds |= {name: column.kind for name, column in found.items()}
         kinds = {name: column.kind for name, column in found.items() if name != self.text}
-        read = [kinds.get(str(name), "number") for name in rows.frame if name != self.text]
         is_open = self.table.later is not None and len(self.table.frame) < limit
         later = self._later(limit) if is_open else None
         about: dict[str, Any] = {"target": self.target, "text": self.text, "kinds": kinds}
         about |= {"n_unlabeled": rows.n_unlabeled, "task": self.task, "later": later}
         name = Path(self.table.name).name
-        return Stream(name, len(rows.frame), *_count(read), rows, **about), found
+        return Stream(name, rows, **about), found
 
     def _later(self, limit: int) -> Iterator[Rows]:
         for rows in self.table.later or ():

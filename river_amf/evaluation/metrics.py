@@ -1,4 +1,4 @@
-"""Metrics: river's by name, and those of probabilities and prediction intervals that it lacks."""
+"""Metrics: river's by name, and those of probabilities and intervals that it lacks."""
 
 from __future__ import annotations
 
@@ -41,13 +41,7 @@ class OfIntervals(MeanMetric, RegressionMetric):
 
 
 class Coverage(OfIntervals):
-    """The share of targets that lie in their interval.
-
-    >>> metric = Coverage()
-    >>> metric.update(3.0, Interval(2.0, 5.0))
-    >>> metric.get()
-    1.0
-    """
+    """The share of targets that lie in their interval."""
 
     bigger_is_better = True  # up to the level of the intervals
 
@@ -56,37 +50,12 @@ class Coverage(OfIntervals):
 
 
 class Width(OfIntervals):
-    """The mean width of the finite intervals, in the unit of the target.
-
-    >>> metric = Width()
-    >>> metric.update(3.0, Interval(2.0, 5.0))
-    >>> metric.get()
-    3.0
-    """
+    """The mean width of the intervals, in the unit of the target."""
 
     def update(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
-        """Count an interval, unless it is infinite, as before the second target.
-
-        >>> metric = Width()
-        >>> metric.update(3.0, Interval(-math.inf, math.inf))
-        >>> metric.get()
-        0.0
-        """
+        """Count an interval, unless it is infinite, as before the second target."""
         if math.isfinite(y_pred.width):
             super().update(y_true, y_pred, w)
-
-    def revert(self, y_true: float, y_pred: Any, w: float = 1.0) -> None:
-        """Take an interval out of the mean, unless it is infinite.
-
-        >>> metric = Width()
-        >>> metric.update(3.0, Interval(2.0, 5.0))
-        >>> metric.update(3.0, Interval(2.0, 3.0))
-        >>> metric.revert(3.0, Interval(2.0, 5.0))
-        >>> metric.get()
-        1.0
-        """
-        if math.isfinite(y_pred.width):
-            super().revert(y_true, y_pred, w)
 
     def _eval(self, y_true: float, y_pred: Interval) -> float:
         return y_pred.width
@@ -101,9 +70,9 @@ TABLES: dict[str, dict[str, Any]] = {
 
 @functools.cache
 def known_metrics(task: str) -> dict[str, Any]:
-    """Return river's metrics and ours for a task that need no arguments and give one number."""
+    """Return river's metrics for a task that need no arguments and give one number."""
     known = {}
-    for name, metric in (vars(metrics) | {"Coverage": Coverage, "Width": Width}).items():
+    for name, metric in vars(metrics).items():
         if isinstance(metric, type) and issubclass(metric, _KINDS[task]):
             with suppress(TypeError, NotImplementedError):
                 metric().get()
@@ -144,21 +113,14 @@ def make_metrics(
             raise EvaluationError(
                 f"metrics contains {name} twice; the table has one column for each metric class"
             )
-        if isinstance(made, BinaryMetric):
-            _check_labels(name, samples, stream)
+        odd = (y for _, y in samples if y not in (True, False))
+        if isinstance(made, BinaryMetric) and (y := next(odd, None)) is not None:
+            raise EvaluationError(
+                f"metric {name} needs labels True/False or 0/1, but {stream} has the label {y!r};"
+                " MacroF1 takes any labels"
+            )
         named[name] = made
     return named
-
-
-def _check_labels(metric: str, samples: Iterable[Sample], stream: str) -> None:
-    """Raise EvaluationError if there are labels beside True and False, which the metric needs."""
-    odd = next((y for _, y in samples if y not in (True, False)), None)
-    if odd is not None:
-        other = f"Macro{metric}" if hasattr(metrics, f"Macro{metric}") else "MacroF1"
-        raise EvaluationError(
-            f"metric {metric} needs labels True/False or 0/1, but {stream} has the label {odd!r};"
-            f" {other} takes any labels"
-        )
 
 
 def smaller_is_better(column: str) -> bool:
@@ -167,8 +129,7 @@ def smaller_is_better(column: str) -> bool:
     >>> [smaller_is_better(column) for column in ("accuracy", "log-loss", "MAE", "R2", "memory")]
     [False, True, True, False, True]
     """
-    known = {name: kind for task in _KINDS for name, kind in known_metrics(task).items()}
-    for table in TABLES.values():
-        known |= table
+    tables = [*TABLES.values(), *map(known_metrics, _KINDS)]
+    known = next((table[column] for table in tables if column in table), None)
     is_cost = column in ("us_per_sample", "memory")
-    return is_cost or (column in known and not known[column]().bigger_is_better)
+    return is_cost or (known is not None and not known().bigger_is_better)

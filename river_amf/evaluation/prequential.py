@@ -17,8 +17,6 @@ from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.streams import Features, Label, Sample, Target
 from river_amf.evaluation.usage_errors import EvaluationError, error_line
 
-WARM_UP = 100  # samples; enough to meet every compiled function of an early stream
-
 # methods that return the most probable label, by predict_proba_one
 _DERIVED = base.Classifier.predict_one, AMFClassifier.predict_one
 
@@ -135,10 +133,10 @@ def most_probable(proba: dict[Label, float]) -> Label | None:
 
 
 def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:
-    """Let a copy of a model learn up to a hundred samples, to trigger all compilation."""
-    for _ in test_then_train(model, itertools.islice(samples, WARM_UP)):
+    """Let a copy of a model learn a sample, and compile all kernels if it needed any."""
+    for _ in test_then_train(model, itertools.islice(samples, 1)):
         pass
-    if kernels.are_in_use():  # one of our forests is in it, and may need more later on
+    if kernels.are_in_use():
         kernels.warm_up()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from river_amf._version import __version__
-from river_amf.evaluation.comparison import displayed_rows, table_of
+from river_amf.evaluation.comparison import displayed, table_of
 from river_amf.evaluation.metrics import Metric, smaller_is_better
 from river_amf.evaluation.runs import Model, Ran, run_models
 from river_amf.pages.records import Records
@@ -70,12 +70,7 @@ class Report(Records):
         from river_amf.pages.report_page import page_of
 
         is_error = {column: smaller_is_better(column) for column in map(str, self.table)}
-        return page_of(self, displayed_rows(self.table), is_error)
-
-    @property
-    def html(self) -> str:
-        """The page as text: one HTML file with all that it needs."""
-        return self.page.html
+        return page_of(self, displayed(self.table), is_error)
 
     def save(self, path: str | Path) -> None:
         """Write the page to an HTML file that needs no network; ImportError without plotly.
@@ -112,7 +107,7 @@ def report(
     options
         As in `compare`, but `window` is the number of samples over which each point of the curves
         is taken, rounded up to whole steps: by default about 500, and of a shorter stream a
-        thirtieth, but at least about 50. With `seeds`, the curves are those of the first seed.
+        thirtieth, but at least about 50.
 
     Examples
     --------
@@ -127,19 +122,20 @@ def report(
 
 def report_of(ran: Ran) -> Report:
     """Return the report of models that have run."""
-    assert ran.steps is not None  # or nothing was recorded
-    recorders = {name: its[0].recorder for name, its in ran.runs.items()}
+    recorders = {name: run.recorder for name, run in ran.runs.items()}
     recorded = {name: each for name, each in recorders.items() if each and each.rows}
     tables = {name: recorder.tables() for name, recorder in recorded.items()}
     rows = [{"model": name, **row} for name, each in recorded.items() for row in each.rows]
+    stream, first = ran.source.stream, next(iter(ran.runs.values()))
+    assert first.steps is not None  # or nothing was recorded
     return Report(
-        name=ran.source.name,
+        name=stream.name,
         task=ran.source.task.name,
-        drifts=ran.source.drifts,
+        drifts=tuple(place for place in stream.drifts if place < stream.n_samples),
         table=table_of(ran),
         floors=ran.floors,
-        facts=_facts(ran),
-        window=ran.steps.window,
+        facts=_facts(ran, first.delay),
+        window=first.steps.window,
         curves=pd.DataFrame(rows, columns=None if rows else ["model", "n_samples"]),
         **{
             kind: {name: its[kind] for name, its in tables.items() if kind in its}
@@ -148,12 +144,12 @@ def report_of(ran: Ran) -> Report:
     )
 
 
-def _facts(ran: Ran) -> dict[str, str]:
+def _facts(ran: Ran, delay: int) -> dict[str, str]:
     """Return what was run, by name; without what was not given."""
-    source = ran.source
-    facts = {"stream": source.name, "target": source.target, "task": source.task.name}
-    facts |= {"rows": f"{source.n_samples:,}", "delay": str(ran.delay) if ran.delay else None}
-    facts |= {f"model {name}": its[0].described[:_LONGEST] for name, its in ran.runs.items()}
+    stream = ran.source.stream
+    facts = {"stream": stream.name, "target": stream.target, "task": ran.source.task.name}
+    facts |= {"rows": f"{stream.n_samples:,}", "delay": str(delay) if delay else None}
+    facts |= {f"model {name}": run.described[:_LONGEST] for name, run in ran.runs.items()}
     facts |= {"seed": None if ran.seed is None else str(ran.seed)}
     facts |= {"version": f"river_amf {__version__}", "date": f"{dt.datetime.now():%Y-%m-%d %H:%M}"}
     return {name: fact for name, fact in facts.items() if fact}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import inspect
 import math
-import pickle
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
@@ -16,7 +14,6 @@ from typing import Any, NamedTuple, cast
 from river import base, compose
 from tqdm import tqdm
 
-from river_amf import kernels
 from river_amf.baselines.river_models import make_baseline
 from river_amf.evaluation import tasks
 from river_amf.evaluation.loading import check_task
@@ -34,21 +31,15 @@ from river_amf.evaluation.streams import Sample, shorten
 from river_amf.evaluation.tasks import Maker
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.inputs.kinds import printable, shown
-from river_amf.parameters import flag, integer, positive
+from river_amf.parameters import flag, integer
 
 Model = base.Classifier | base.Regressor | Maker | str
 
-ALL = "all"  # the models of a task
 OK = "ok"
 NOT_RUN = "not run"
 INTERRUPTED = "interrupted"
-OUT_OF_TIME = "time limit"
 
 _WINDOWS = 30  # by default, approximately
-
-
-class OutOfTime(Exception):
-    """The time limit of a run is reached."""
 
 
 @dataclass
@@ -87,17 +78,14 @@ class Run:
                 self._add(step)
                 on_step(step)
             self.status = OK
-        except OutOfTime as error:
-            self.status = f"{error} reached"
         except Exception as error:
-            if not isinstance(error, StreamFailure):
-                text = str(error) if isinstance(error, EvaluationError) else error_line(error)
-                self.status = shorten(" ".join(text.split()))
+            text = str(error) if isinstance(error, EvaluationError) else error_line(error)
+            self.status = shorten(" ".join(text.split()))
             raise
         finally:
             if self.recorder is not None:
                 self.recorder.end_step()
-            if self.status.startswith((INTERRUPTED, OUT_OF_TIME)):
+            if self.status == INTERRUPTED:
                 self.status += f" after {self.n_samples} samples"
             if self.n_samples and not has_failed(self.status):
                 self.measure(model)
@@ -129,7 +117,7 @@ class Run:
 
 def has_failed(status: str) -> bool:
     """Return whether a status is that of a model that failed."""
-    return status not in (OK, NOT_RUN) and not status.startswith((OUT_OF_TIME, INTERRUPTED))
+    return status not in (OK, NOT_RUN) and not status.startswith(INTERRUPTED)
 
 
 def describe(model: Any) -> str:
@@ -156,49 +144,26 @@ def describe(model: Any) -> str:
     return f"{kind.__name__}({', '.join(given)})"
 
 
-def _within(
-    time_limit: float | None, samples: Iterable[Sample], bar: tqdm[Any] | None = None
-) -> Iterator[Sample]:
-    """Yield the samples until the time is up, which raises OutOfTime, and count them."""
-    limit = math.inf if time_limit is None else time_limit
-    start = time.perf_counter()
-    for x, y in read_pairs(samples):
-        if time.perf_counter() - start >= limit:
-            raise OutOfTime(f"{OUT_OF_TIME} of {limit:g} s")
-        yield copy.copy(x), y  # a copy, because a model may change its sample
-        if bar is not None:
-            bar.update()
-    if time.perf_counter() - start > limit:
-        raise OutOfTime(f"{OUT_OF_TIME} of {limit:g} s")
-
-
 def attempt(
-    run: Run,
-    make: Maker,
-    samples: Iterable[Sample],
-    time_limit: float | None = None,
-    bar: tqdm[Any] | None = None,
+    run: Run, make: Maker, samples: Iterable[Sample], on_step: Callable[[Step], object] = id
 ) -> None:
     """Run a model after a copy is warmed up; its errors go to the status."""
     with suppress(Exception):  # which the run itself meets again
-        warm_up_model(make(), _within(time_limit, samples))
+        warm_up_model(make(), read_pairs(samples))
     try:
-        run.go(make, _within(time_limit, samples, bar))
+        run.go(make, read_pairs(samples), on_step)
     except Exception as error:
         if isinstance(error, StreamFailure):
             raise
 
 
 class Ran(NamedTuple):
-    """The stream and the runs of the models by name, one for each seed; and how they were run."""
+    """The stream and the runs of the models by name; and how they were run."""
 
     source: Source
-    runs: Mapping[str, list[Run]]
+    runs: Mapping[str, Run]
     floors: tuple[str, ...]  # the names of those that look at no features
-    steps: Steps | None = None  # when they are recorded, for a report
     seed: int | None = None
-    delay: int = 0
-    seeds: int | None = None
     interrupt: KeyboardInterrupt | None = None  # which ended the runs early
 
 
@@ -209,57 +174,52 @@ def run_models(
     *,
     target: Any = None,
     window: int | None = None,
-    time_limit: float | None = None,
     limit: int | None = None,
     seed: int | None = None,
     progress: bool = False,
     task: str | None = None,
     delay: int = 0,
-    seeds: int | None = None,
     is_report: bool = False,
 ) -> Ran:
     """Run models over one stream; the parameters are those of `compare`, or of `report`."""
     integer(1, optional=True)("window", window)
     integer(1, optional=True)("limit", limit)
     integer(0)("delay", delay)
-    integer(2, optional=True)("seeds", seeds)
-    positive(optional=True)("time_limit", time_limit)
     flag("progress", progress)
     check_task(task)
-    is_open = models is None or (isinstance(models, str) and models == ALL)
-    given = {} if is_open else _by_name(models)
+    given = {} if models is None else _by_name(models)
     chosen = None if task is None else tasks.TASKS[task]
     source = read_source(dataset, limit, chosen, tasks.of_models(given.values()), target)
-    check_delay(delay, source.n_samples)
-    if is_open:
-        usual = tasks.FORESTS if is_report else source.task.usual
-        given = {name: name for name in (usual if models is None else source.task.descriptions)}
+    stream = source.stream
+    check_delay(delay, stream.n_samples)
+    usual = tasks.FORESTS if is_report else source.task.usual
     reference = source.task.floors if is_report else source.task.reference
-    given |= {name: name for name in reference if name not in given}
+    names = reference if given else (*usual, *reference)
+    given |= {name: name for name in names if name not in given}
     for name, model in given.items():
         source.task.check(name, model, source.reason)
-    makers = {name: _makers(model, source, seed, seeds) for name, model in given.items()}
-    named = make_metrics(metrics or (), source.task.name, source.samples, source.name)
-    steps = Steps(source.n_samples, window) if is_report else None
-    options = window or even_checkpoints(source.n_samples, _WINDOWS).step, steps, delay
-    runs = {name: [Run(named, *options) for _ in its] for name, its in makers.items()}
-    if time_limit is not None:
-        kernels.warm_up()  # which takes long, and must not count
+    makers = {
+        name: functools.partial(source.task.made, _maker(model, source, seed))
+        for name, model in given.items()
+    }
+    named = make_metrics(metrics or (), source.task.name, stream.samples, stream.name)
+    steps = Steps(stream.n_samples, window) if is_report else None
+    options = window or even_checkpoints(stream.n_samples, _WINDOWS).step, steps, delay
+    runs = {name: Run(named, *options) for name in makers}
     interrupt = None
-    total = sum(map(len, runs.values())) * source.n_samples
-    with tqdm(total=total, unit=" samples", leave=False, disable=not progress) as bar:
-        done = 0
-        try:
-            for name, its in makers.items():
-                bar.set_description(printable(name))
-                for make, run in zip(its, runs[name], strict=True):
-                    attempt(run, make, source.samples, time_limit, bar)
-                    done += source.n_samples
-                    bar.update(done - bar.n)  # the samples that the model skipped
-        except KeyboardInterrupt as error:  # the table reports it
-            interrupt = error
+    try:
+        for name, make in makers.items():
+            shown_as: Any = {"desc": printable(name), "total": stream.n_samples, "leave": False}
+            with tqdm(**shown_as, disable=not progress) as bar:
+                attempt(runs[name], make, stream.samples, functools.partial(_advance, bar))
+    except KeyboardInterrupt as error:  # the table reports it
+        interrupt = error
     floors = tuple(name for name in source.task.floors if given.get(name) == name)
-    return Ran(source, runs, floors, steps, seed, delay, seeds, interrupt)
+    return Ran(source, runs, floors, seed, interrupt)
+
+
+def _advance(bar: tqdm[Any], _: Step) -> None:
+    bar.update()
 
 
 def check_delay(delay: int, n_samples: int) -> None:
@@ -276,14 +236,15 @@ def _by_name(models: Any) -> dict[str, Any]:
         models = [models]
     if not isinstance(models, Iterable):
         raise TypeError(
-            "models must be a model, the name of one, or a dict or list of these, 'all' or None,"
-            f" got {shown(models)}"
+            "models must be a model, the name of one, or a dict or list of these, or None, got"
+            f" {shown(models)}"
         )
     if not isinstance(models, Mapping):
-        models = list(models)
+        models, counts = list(models), Counter[str]()
         names = [*map(_name_of, models)]
-        numbers = [names[: k + 1].count(name) for k, name in enumerate(names)]
-        names = [n if k == 1 else f"{n} {k}" for n, k in zip(names, numbers, strict=True)]
+        for place, name in enumerate(names):
+            counts[name] += 1
+            names[place] += f" {counts[name]}" * (counts[name] > 1)
         models = dict(zip(names, models, strict=True))
     if not models:
         raise ValueError("models is empty; pass None to run the usual baselines")
@@ -305,24 +266,11 @@ def _name_of(model: Any) -> str:
     return str(getattr(model, "__name__", type(model).__name__))
 
 
-def _makers(model: Any, source: Source, seed: int | None, seeds: int | None) -> list[Maker]:
-    """Return functions that make a model: one for each seed, if it depends on that, or one."""
-    first = seed or 0
-    each = [seed] if seeds is None else range(first, first + seeds)
-    makers: list[Maker] = [
-        functools.partial(source.task.made, _maker(model, source, seed)) for seed in each
-    ]
-    if seeds is not None:
-        with suppress(Exception):  # a model that cannot be made will fail again, in its row
-            one, other = (pickle.dumps(make()) for make in makers[:2])
-            return makers[:1] if one == other else makers
-    return makers
-
-
 def _maker(model: Any, source: Source, seed: int | None) -> Maker:
     """Return a function that makes a model with a seed, or with its own if that is None."""
     if isinstance(model, str):
-        return source.task.maker(model, seed, source.reason, has_words=source.has_words)
+        has_words = source.stream.text is not None
+        return source.task.maker(model, seed, source.reason, has_words=has_words)
     if not isinstance(model, base.Base):
         return cast(Maker, model) if callable(model) else lambda: model
     takes_seed = seed is not None and "seed" in inspect.signature(type(model)).parameters

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,29 +17,19 @@ from river.datasets import base
 from river_amf.evaluation.loading import load_stream, task_of_dataset
 from river_amf.evaluation.streams import Sample, Stream, task_of_values
 from river_amf.evaluation.tasks import REGRESSION, TASKS, Task
-from river_amf.evaluation.tracks import STREAMS, DriftStream
-from river_amf.evaluation.usage_errors import (
-    EvaluationError,
-    StreamFailure,
-    error_line,
-    is_of_handler,
-)
+from river_amf.evaluation.tracks import dataset_name
+from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.inputs import sparse_rows
 from river_amf.inputs.frames import as_samples
 from river_amf.inputs.kinds import shown
 
 
 class Source(NamedTuple):
-    """The samples, the same for every iteration, the name of the stream and its task."""
+    """A stream, its task, and the reason for this task, after a comma."""
 
-    name: str
-    n_samples: int
-    samples: Iterable[Sample]
+    stream: Stream
     task: Task
-    reason: str  # for this task, after a comma
-    drifts: tuple[int, ...]  # where it is known to drift
-    has_words: bool = False  # of a text, so that what is absent counts as 0
-    target: str | None = None  # the name of its column, if it is known
+    reason: str
 
 
 def read_source(
@@ -59,32 +51,21 @@ def read_source(
         raise EvaluationError(f"{dataset.name} is a stream, which has its target already")
     is_stream = isinstance(dataset, Stream)
     stream: Stream = dataset.complete() if is_stream else _in_memory(dataset, limit, target)
-    samples = stream.samples
     if limit is not None and limit < stream.n_samples:
-        samples = list(itertools.islice(read_pairs(samples), limit))
-    n_samples = min(stream.n_samples, limit or stream.n_samples)
-    if not n_samples:
+        samples = list(itertools.islice(read_pairs(stream.samples), limit))
+        stream = replace(stream, samples=samples)
+    if not stream.n_samples:
         raise EvaluationError(
             f"{stream.name} has no samples; note that a generator can be read only once"
         )
-    reason = reason_of(stream) if task is None else ""
-    if task is None:  # the models decide whether the numbers of pairs are labels
-        _, y = next(iter(read_pairs(samples)))
-        is_regression = stream.task == REGRESSION.name and (is_stream or stream.target is not None)
-        is_settled = is_regression or isinstance(y, str | bool | np.bool_)
-        task = TASKS[stream.task] if of_models is None or is_settled else of_models
-    known = STREAMS.get(stream.name) if is_stream and not stream.target else dataset
-    drifts = known.drifts if isinstance(known, DriftStream) else ()
-    return Source(
-        stream.name,
-        n_samples,
-        samples,
-        task,
-        reason,
-        tuple(place for place in drifts if place < n_samples),
-        stream.text is not None,
-        stream.target,
-    )
+    if task is not None:
+        return Source(stream, task, "")
+    # the models decide whether the numbers of pairs are labels
+    _, y = next(iter(read_pairs(stream.samples)))
+    is_regression = stream.task == REGRESSION.name and (is_stream or stream.target is not None)
+    is_settled = is_regression or isinstance(y, str | bool | np.bool_)
+    task = TASKS[stream.task] if of_models is None or is_settled else of_models
+    return Source(stream, task, reason_of(stream))
 
 
 def reason_of(stream: Stream) -> str:
@@ -97,7 +78,7 @@ def reason_of(stream: Stream) -> str:
 
 def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
     """Return a stream of a dataset of river, of pairs or of a table."""
-    name = str(dataset.name) if isinstance(dataset, DriftStream) else type(dataset).__name__
+    name = dataset_name(dataset)
     is_endless = isinstance(dataset, base.SyntheticDataset) and not dataset.n_samples
     if is_endless and limit is None:
         raise EvaluationError(f"{name} is endless; set a limit")
@@ -106,7 +87,8 @@ def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
     samples = list(itertools.islice(read_pairs(pairs), None if is_file else limit))[:limit]
     is_known = isinstance(dataset, base.Dataset)
     task = task_of_dataset(dataset) if is_known else task_of_values([y for _, y in samples])
-    return Stream(name, len(samples), 0, 0, samples, task=task, target=column)
+    drifts = getattr(dataset, "drifts", ())
+    return Stream(name, samples, task=task, target=column, drifts=drifts)
 
 
 def _pairs(dataset: Any, target: Any) -> tuple[Iterable[Any], Any]:
@@ -160,10 +142,8 @@ def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
             if not isinstance(sample, tuple | list) or len(sample) != 2:
                 raise StreamFailure(f"sample {n} must be a pair (x, y), got {shown(sample)}")
             x, y = sample
-            yield x, y
-    except (GeneratorExit, KeyboardInterrupt, EvaluationError):
+            yield copy.copy(x), y  # as a model may change it
+    except EvaluationError:
         raise
-    except BaseException as error:
-        if is_of_handler(error):
-            raise
+    except Exception as error:
         raise StreamFailure(f"the stream cannot be read: {error_line(error)}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -50,12 +50,8 @@ class Stream:
     ----------
     name
         Name of the stream in reports.
-    n_samples
-        Number of samples, without those that are yet to come.
-    n_numeric, n_categorical
-        Numbers of features that are numbers or booleans, and that are strings.
     samples
-        Iterable of `n_samples` pairs (features, label), which can be iterated over more than once.
+        Pairs (features, label), such as a list, without those that are yet to come.
     n_unlabeled
         Number of rows of a file that are not among the samples because they have no label.
     task
@@ -66,28 +62,33 @@ class Stream:
         Name of the column that is a bag of words, whose absent features count as 0.
     kinds
         `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features.
+    drifts
+        Where it is known to drift, as numbers of samples.
     later
         Further rows of standard input, as they come; they can be read only once.
 
     Examples
     --------
     >>> from river_amf.evaluation import Stream
-    >>> stream = Stream("toy", 2, 1, 0, [({"a": 1.0}, "yes"), ({"a": 2.0}, "no")])
-    >>> [y for x, y in stream]
-    ['yes', 'no']
+    >>> stream = Stream("toy", [({"a": 1.0}, "yes"), ({"a": 2.0}, "no")])
+    >>> [y for x, y in stream], stream.n_samples
+    (['yes', 'no'], 2)
     """
 
     name: str
-    n_samples: int
-    n_numeric: int
-    n_categorical: int
-    samples: Iterable[Sample] = field(repr=False)
+    samples: Sequence[Sample] | Rows = field(repr=False)
     n_unlabeled: int = 0
     task: str = CLASSIFICATION
     target: str | None = None
     text: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict, repr=False)
+    drifts: tuple[int, ...] = ()
     later: Iterator[Rows] | None = field(default=None, repr=False)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples, without those that are yet to come."""
+        return len(self.samples)
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
@@ -98,7 +99,7 @@ class Stream:
     def records(self) -> Iterator[Record]:
         """Yield the samples as records.
 
-        >>> next(Stream("toy", 1, 1, 0, [({"a": 1.0}, "yes")]).records())
+        >>> next(Stream("toy", [({"a": 1.0}, "yes")]).records())
         Record(row=1, x={'a': 1.0}, y='yes', kept=())
         """
         if isinstance(self.samples, Rows):
@@ -111,7 +112,7 @@ class Stream:
     def complete(self) -> Stream:
         """Return the stream with all of its samples, which can be read more than once.
 
-        >>> Stream("toy", 1, 1, 0, [({"a": 1.0}, "yes")]).complete().n_samples
+        >>> Stream("toy", [({"a": 1.0}, "yes")]).complete().n_samples
         1
         """
         if self.later is None:
@@ -119,13 +120,12 @@ class Stream:
         later = list(self.later)
         samples = [*self.samples, *itertools.chain(*later)]
         n_unlabeled = self.n_unlabeled + sum(rows.n_unlabeled for rows in later)
-        changes: Any = {"samples": samples, "n_samples": len(samples), "n_unlabeled": n_unlabeled}
-        return replace(self, **changes, later=None)
+        return replace(self, samples=samples, n_unlabeled=n_unlabeled, later=None)
 
     def describe(self) -> str:
         """Return a line about the target, the features and the rows left out.
 
-        >>> Stream("toy", 2, 1, 0, [({"a": 1.0}, "yes"), ({"a": 2.0}, "no")]).describe()
+        >>> Stream("toy", [({}, "yes"), ({}, "no")], kinds={"a": "number"}).describe()
         'target: 2 labels (yes 1, no 1); features: 1 number'
         """
         if self.task == REGRESSION:
@@ -137,7 +137,6 @@ class Stream:
             named += [f"and {len(counts) - _MAX_LISTED} more"] * (len(counts) > _MAX_LISTED)
             about = f"{_counted(len(counts), 'label')} ({', '.join(named)})"
         kinds = Counter(self.kinds.values())
-        kinds = kinds or Counter(number=self.n_numeric, category=self.n_categorical)
         features = [_counted(n, kind) for kind, n in kinds.items() if n]
         features += [f"words of {shorten(self.text, 24)!r}"] if self.text else []
         name = "" if self.target is None else f" {shorten(self.target, 24)!r}"
@@ -159,6 +158,9 @@ class Rows:
     text: str | None
     kept: pd.DataFrame
     n_unlabeled: int
+
+    def __len__(self) -> int:
+        return len(self.frame)
 
     def __iter__(self) -> Iterator[Sample]:
         for record in self.records():

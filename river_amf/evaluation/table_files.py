@@ -21,7 +21,7 @@ from typing import IO, Any, NamedTuple
 import pandas as pd
 
 from river_amf.evaluation.streams import ROWS
-from river_amf.evaluation.usage_errors import EvaluationError, error_text
+from river_amf.evaluation.usage_errors import EvaluationError
 
 STANDARD_INPUT = "-"
 
@@ -154,7 +154,7 @@ def _reading(name: str, kind: str, encoding: str = "") -> Iterator[None]:
     except (OSError, EOFError, ValueError, LookupError, zlib.error, csv.Error) as error:
         if "out of memory" in str(error):  # which pandas raises as a ValueError
             raise MemoryError(f"cannot read {name}") from error
-        reason = getattr(error, "strerror", None) or error_text(error).replace("in line", "in row")
+        reason = getattr(error, "strerror", None) or str(error).replace("in line", "in row")
         raise EvaluationError(f"cannot read {name} as {kind}: {reason}") from error
 
 

@@ -1,4 +1,4 @@
-"""Streams with four kinds of drift, built from river's generators, and tracks of them.
+"""Streams with four kinds of drift, built from river's generators.
 
 `STREAMS` maps names to streams, `TRACKS` lists the streams of each kind of drift, and `BUNDLED`
 names the datasets that come with river. Nothing is downloaded. All streams have labels:
@@ -35,11 +35,9 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from river import datasets, evaluate, metrics
+from river import datasets
 from river.datasets import synth
-from river.datasets.base import BINARY_CLF, REG, Dataset, SyntheticDataset
-
-from river_amf.evaluation.usage_errors import EvaluationError, suggest
+from river.datasets.base import BINARY_CLF, Dataset, SyntheticDataset
 
 BUNDLED = (
     *("Bananas", "Phishing", "ImageSegments", "Shuttle"),
@@ -50,56 +48,19 @@ _WIDTH = 1_000  # samples
 
 
 class DriftStream(SyntheticDataset):
-    """A finite, reproducible stream made of consecutive concepts.
+    """A finite, reproducible stream of concepts: river's generators, each for `period` samples.
 
-    Each concept lasts for `period` samples. If `width` is 0, the next concept takes over at once.
-    Otherwise it takes over gradually, by means of river's `ConceptDriftStream`: near a drift at p,
-    sample t (counted from 1) comes from the new concept with probability
-    1 / (1 + exp(-4 (t - p) / width)).
-
-    Parameters
-    ----------
-    name
-        Name of the stream in reports.
-    concepts
-        Endless river generators, each with its own seed and all with the same features and classes.
-    period
-        Number of samples from one drift to the next; of a single concept, the number of samples.
-    width
-        Number of samples that a gradual drift takes, at least a hundredth of all, or
-        `ConceptDriftStream` would overflow; 0 for abrupt drifts.
-
-    Attributes
-    ----------
-    drifts : tuple of int
-        Number of samples at the end of each concept but the last, which are the midpoints of
-        gradual drifts.
-    n_samples : int
-        Number of samples: `period` times the number of concepts.
-
-    Examples
-    --------
-    >>> from river.datasets import synth
-    >>> from river_amf.evaluation.tracks import DriftStream
-    >>> concepts = [synth.SEA(variant=2, seed=1), synth.SEA(variant=3, seed=2)]
-    >>> stream = DriftStream("thresholds 7 and 9.5", concepts, period=1000)
-    >>> stream.n_samples, stream.drifts
-    (2000, (1000,))
-    >>> all(y == (x[0] + x[1] > 7) for x, y in stream.take(1000))
-    True
+    If `width` is 0, the next concept takes over at once. Otherwise it takes over gradually, by
+    means of river's `ConceptDriftStream`: near a drift at p, sample t (counted from 1) comes from
+    the new concept with probability 1 / (1 + exp(-4 (t - p) / width)). `drifts` has the numbers of
+    samples at the end of each concept but the last.
     """
 
     def __init__(
-        self,
-        name: str,
-        concepts: Sequence[SyntheticDataset],
-        period: int,
-        width: int = 0,
+        self, name: str, concepts: Sequence[SyntheticDataset], period: int, width: int = 0
     ) -> None:
         first = concepts[0]
         n_samples = period * len(concepts)
-        if width != 0 and width < n_samples / 100:
-            raise ValueError(f"width must be 0 or at least {n_samples / 100:g}, got {width}")
         super().__init__(  # type: ignore[no-untyped-call]
             task=first.task,
             n_features=first.n_features,
@@ -169,27 +130,22 @@ def _concepts(
 _RBF = synth.RandomRBFDrift(1, 1, n_classes=4, change_speed=0.001)
 _HYPERPLANE = synth.Hyperplane(1, n_drift_features=10, mag_change=0.001, sigma=0.011)
 
-_BY_KIND = {
-    "abrupt": [
-        DriftStream("sea_abrupt", _concepts(_sea, [0, 1, 2, 3]), _PERIOD),
-        DriftStream("agrawal_abrupt", _concepts(synth.Agrawal, [0, 1, 2, 3]), _PERIOD),
-        DriftStream("stagger_abrupt", _concepts(synth.STAGGER, [0, 1, 2]), _PERIOD),
-    ],
-    "gradual": [
-        DriftStream("agrawal_gradual", _concepts(synth.Agrawal, [0, 1, 2, 3]), _PERIOD, _WIDTH),
-        DriftStream("led_gradual", _concepts(_led, [1, 3, 5, 7]), _PERIOD, _WIDTH),
-    ],
-    "moving": [
-        DriftStream("rbf_moving", [_RBF], 4 * _PERIOD),
-        DriftStream("hyperplane_moving", [_HYPERPLANE], 4 * _PERIOD),
-    ],
-    "recurring": [
-        DriftStream("sea_recurring", _concepts(_sea, [2, 3, 2, 3]), _PERIOD),
-        DriftStream("stagger_recurring", _concepts(synth.STAGGER, [0, 2, 0, 2]), _PERIOD),
-    ],
+_ALL = (
+    DriftStream("sea_abrupt", _concepts(_sea, [0, 1, 2, 3]), _PERIOD),
+    DriftStream("agrawal_abrupt", _concepts(synth.Agrawal, [0, 1, 2, 3]), _PERIOD),
+    DriftStream("stagger_abrupt", _concepts(synth.STAGGER, [0, 1, 2]), _PERIOD),
+    DriftStream("agrawal_gradual", _concepts(synth.Agrawal, [0, 1, 2, 3]), _PERIOD, _WIDTH),
+    DriftStream("led_gradual", _concepts(_led, [1, 3, 5, 7]), _PERIOD, _WIDTH),
+    DriftStream("rbf_moving", [_RBF], 4 * _PERIOD),
+    DriftStream("hyperplane_moving", [_HYPERPLANE], 4 * _PERIOD),
+    DriftStream("sea_recurring", _concepts(_sea, [2, 3, 2, 3]), _PERIOD),
+    DriftStream("stagger_recurring", _concepts(synth.STAGGER, [0, 2, 0, 2]), _PERIOD),
+)
+STREAMS = {stream.name: stream for stream in _ALL}
+TRACKS = {
+    kind: tuple(name for name in STREAMS if name.endswith(kind))
+    for kind in ("abrupt", "gradual", "moving", "recurring")
 }
-STREAMS = {stream.name: stream for streams in _BY_KIND.values() for stream in streams}
-TRACKS = {kind: tuple(stream.name for stream in streams) for kind, streams in _BY_KIND.items()}
 
 
 def open_dataset(name: str) -> Dataset | None:
@@ -201,38 +157,6 @@ def open_dataset(name: str) -> Dataset | None:
     return _Timed(dataset) if known in _TIMED else dataset
 
 
-def dataset_name(dataset: Dataset) -> str:
-    """Return the name under which `open_dataset` has a dataset."""
+def dataset_name(dataset: object) -> str:
+    """Return the name of a stream or of anything else."""
     return dataset.name if isinstance(dataset, DriftStream | _Timed) else type(dataset).__name__
-
-
-def is_regression(dataset: Dataset) -> bool:
-    """Return whether a dataset of river is for regression."""
-    return bool(dataset.task == REG)
-
-
-def load_track(name: str) -> evaluate.Track:
-    """Return a river track: the streams of a kind of drift, on which accuracies are compared.
-
-    Parameters
-    ----------
-    name
-        One of `TRACKS`, ignoring case: `"abrupt"`, `"gradual"`, `"moving"` or `"recurring"`. An
-        unknown name raises EvaluationError.
-
-    Examples
-    --------
-    >>> from river_amf import AMFClassifier
-    >>> from river_amf.evaluation import load_track
-    >>> track, model = load_track("recurring"), AMFClassifier(seed=1)
-    >>> for dataset in track:
-    ...     *_, last = track.run(model, dataset, n_checkpoints=2)
-    ...     print(dataset.name, last["Step"], last["Accuracy"].get() > 0.55)
-    sea_recurring 20000 True
-    stagger_recurring 20000 True
-    """
-    kind = name.lower()
-    if kind not in TRACKS:
-        raise EvaluationError(f"unknown track {name!r} ({suggest(name, list(TRACKS))})")
-    accuracy = metrics.Accuracy()  # type: ignore[no-untyped-call]
-    return evaluate.Track(kind, _BY_KIND[kind], accuracy)

@@ -59,6 +59,11 @@ class Categories:
         return {category: int(code) for code, category in self.used.items()}
 
     @property
+    def n_codes(self) -> int:
+        """The number of codes, also while one of them changes hands."""
+        return len(self.codes if self.bound is None else self.used)
+
+    @property
     def n_free(self) -> int:
         """How many more categories there may be."""
         return 2**53 if self.bound is None else self.bound - len(self.codes)
@@ -106,12 +111,6 @@ class Vocabulary:
     def __init__(self, words: Iterable[Hashable] = ()) -> None:
         self.slots: dict[Hashable, int] = {}
         self.add(words)
-
-    def __getstate__(self) -> tuple[list[Hashable]]:
-        return (list(self.slots),)
-
-    def __setstate__(self, state: tuple[list[Hashable]]) -> None:
-        Vocabulary.__init__(self, *state)
 
     def __len__(self) -> int:
         return len(self.slots)

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from river_amf.inputs.encoding import Features
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID
-from river_amf.inputs.mismatch import Mismatch
+from river_amf.inputs.kinds import is_missing
+from river_amf.inputs.mismatch import Mismatches
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -42,21 +43,14 @@ class OrdinaryRows(NamedTuple):
 
 def sample_at(columns: Sequence[Column], row: int) -> dict[Hashable, Any]:
     """Return a row of a block as a sample."""
-    return {column.name: value_at(column, row) for column in columns}
-
-
-def value_at(column: Column, row: int) -> Any:
-    """Return the value in a row, None if it is missing."""
-    if column.rows is None:
-        number = math.nan if column.numbers is None else column.numbers[row]
-        if column.codes[row] < 0 if column.numbers is None else number != number:
-            return None
-    return column.at(row)
+    return {column.name: column.at(row) for column in columns}
 
 
 def is_there(column: Column) -> Mask:
     """Return in which rows a column has a value."""
-    return column.codes >= 0 if column.numbers is None else ~np.isnan(column.numbers)
+    if column.numbers is not None:
+        return ~np.isnan(column.numbers)
+    return _by_value(column, [not is_missing(value) for value in column.values])
 
 
 def is_odd(column: Column, features: Features) -> Mask:
@@ -73,7 +67,7 @@ def is_odd(column: Column, features: Features) -> Mask:
 def _is_plain(features: Features, name: Hashable, value: Any) -> bool:
     """Return whether a known feature takes a value, which has then one meaning for certain."""
     coding = features.coding(name)
-    mismatches: list[Mismatch] = []
+    mismatches: Mismatches = {}
     try:
         code = features.encode_value(name, value, mismatches)
     except INVALID:
@@ -83,8 +77,9 @@ def _is_plain(features: Features, name: Hashable, value: Any) -> bool:
 
 
 def _by_value(column: Column, of_values: Sequence[bool]) -> Mask:
-    """Return a property of distinct values for each row, False where the value is missing."""
-    return np.append(np.array(of_values, bool), False)[column.codes]
+    """Return a property of distinct values for each row."""
+    mask: Mask = np.array(of_values, bool)[column.codes]
+    return mask
 
 
 def encode_to_learn(columns: Sequence[Column], rows: range, features: Features) -> OrdinaryRows:
@@ -102,13 +97,13 @@ def encode_to_learn(columns: Sequence[Column], rows: range, features: Features) 
         used, first, codes = np.unique(
             column.codes[rows.start : rows.stop], return_index=True, return_inverse=True
         )
-        coding, table = features.coding(column.name), np.full(len(used), np.nan)
-        there = [column.values[u] for u in used[used >= 0].tolist()]  # if -1 is there, it is first
+        coding, some = features.coding(column.name), [column.values[u] for u in used.tolist()]
         if coding is None:
-            table[used >= 0] = [features.encode_value(column.name, value, []) for value in there]
+            table = np.array([features.encode_value(column.name, value, {}) for value in some])
         else:
-            known = [coding.codes.get(value, -1) for value in there]
-            table[used >= 0] = known
+            table = np.array(
+                [math.nan if is_missing(v) else coding.codes.get(v, -1.0) for v in some]
+            )
             unknown = np.flatnonzero(table < 0)
             unknown = unknown[np.argsort(first[unknown])]
             if len(unknown) > coding.n_free:
@@ -116,7 +111,7 @@ def encode_to_learn(columns: Sequence[Column], rows: range, features: Features) 
                 unknown = unknown[: coding.n_free]
             table[unknown] = coding.next_code + np.arange(len(unknown))
             new += [
-                NewCategory(rows.start + int(first[u]), index, column.name, column.values[used[u]])
+                NewCategory(rows.start + int(first[u]), index, column.name, some[u])
                 for u in unknown.tolist()
             ]
         values[:, index] = table[codes]
@@ -138,9 +133,9 @@ def encode_to_predict(
         if column.numbers is not None:
             values[:, index] = column.numbers
         else:
-            table = np.full(len(column.values) + 1, np.nan)
-            for u in np.unique(column.codes[~odd & (column.codes >= 0)]).tolist():
-                table[u] = features.encode_value(column.name, column.values[u], [])
+            table = np.full(len(column.values), np.nan)
+            for u in np.unique(column.codes[~odd]).tolist():
+                table[u] = features.encode_value(column.name, column.values[u], {})
             values[:, index] = table[column.codes]
     return values + 0.0, are_odd
 

@@ -67,7 +67,7 @@ def date_features(x: Any) -> Any:
         if not is_date(value):
             found[name] = value
         elif not is_missing(value):
-            found |= dict(zip(_new_names(name, x), _parts(value), strict=False))
+            found |= dict(zip(names_of(name, x), _parts(value), strict=False))
     return found
 
 
@@ -78,7 +78,7 @@ def of_frame(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     for name, dtype in frame.schema.items():
         may_be = dtype in (nw.Datetime, nw.Date, nw.Object)
         columns = _columns(frame.get_column(name), dtype) if may_be else []
-        new = _new_names(name, frame.columns)[: len(columns)] if columns else []
+        new = names_of(name, frame.columns)[: len(columns)] if columns else []
         names += new or [name]
         found |= zip(new, columns, strict=True)
     if not found:
@@ -87,20 +87,16 @@ def of_frame(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     return frame.with_columns(*(make(*pair) for pair in found.items())).select(names)
 
 
-def names_of(name: Hashable) -> list[str]:
-    """Return the names of the numbers that may take the place of a date."""
-    return [f"{name}.{part}" for part in PARTS]
-
-
-def _new_names(name: Hashable, others: Any) -> list[str]:
-    """Return these names, or raise ValueError if another feature has one of them."""
-    for new in names_of(name):
+def names_of(name: Hashable, others: Any = ()) -> list[str]:
+    """Return the names of the numbers of a date; raise ValueError if others have one of them."""
+    names = [f"{name}.{part}" for part in PARTS]
+    for new in names:
         if new in others:
             raise ValueError(
                 f"feature {shown(name)} is a date, of which a part would be named {new!r}, as "
                 "another feature is; rename one of them"
             )
-    return names_of(name)
+    return names
 
 
 def _parts(date: Any) -> list[float]:

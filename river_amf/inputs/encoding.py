@@ -27,14 +27,7 @@ from river_amf.inputs.kinds import (
     shown,
     size_of,
 )
-from river_amf.inputs.mismatch import (
-    MISSING_TEXTS,
-    Mismatch,
-    Mismatches,
-    category_for_numbers,
-    number_for_categories,
-)
-from river_amf.inputs.unrolled import float_check, identity_check
+from river_amf.inputs.mismatch import MISSING_TEXTS, Mismatches, warn_of_mismatches
 
 
 class NewFeatures(NamedTuple):
@@ -44,25 +37,20 @@ class NewFeatures(NamedTuple):
     categorical: list[Hashable]
     categories: list[tuple[Hashable, Hashable]]  # (feature, category), also for known features
 
-    @classmethod
-    def none(cls) -> NewFeatures:
-        """Return a list of each, for what there may be."""
-        return cls([], [], [])
-
 
 class Reading(NamedTuple):
     """A sample that has been checked."""
 
     new: NewFeatures
     row: dict[Hashable, float]  # its values, as they will be encoded
-    mismatches: list[Mismatch]  # that count as missing
+    mismatches: Mismatches  # that count as missing
 
 
 def column_order(name: Hashable) -> tuple[str, str]:
     """Return the sort key of new columns, which orders names of any type."""
     try:
         return type(name).__name__, repr(name)
-    except Exception:  # as of 10**5000; such names stay in their order
+    except ValueError:  # as of 10**5000; such names stay in their order
         return type(name).__name__, ""
 
 
@@ -117,7 +105,7 @@ class EncodedSample:
         self.buffer = self.values.data
         self.source: Any = None  # the dict that it was encoded from, and its values at that time
         self.picked: Any = None
-        self.fits: Any = None  # the `Arena.capacities` that `prediction` was made for
+        self.fits: Any = None  # the `Arena.places` that `prediction` was made for
         self.prediction: Any = None  # where the prediction is written
 
     @property
@@ -144,8 +132,7 @@ def _encoder(
     if n_features == 1:
         pick = lambda x: (x[names[0]],)  # noqa: E731
     pack = struct.Struct(f"{n_features}d").pack_into
-    are_numbers = PLAIN_NUMBERS.issuperset
-    are_floats, are_same = float_check(n_features), identity_check(n_features)
+    are_numbers, is_same = PLAIN_NUMBERS.issuperset, operator.is_
 
     def encode_known(x: Any) -> EncodedSample | None:
         """Encode a sample in the common cases, where nothing is new; return None in all others."""
@@ -157,14 +144,15 @@ def _encoder(
             if len(x) != n_features:
                 return encode_gaps(x)
             values: Any = pick(x)
-            if x is sample.source and are_same(values, sample.picked):  # predicted, now learned
+            # An equal object may differ in type, so the values have to be the same objects.
+            if x is sample.source and all(map(is_same, values, sample.picked)):
                 return sample
             picked = values
             if column_codes:
                 values = list(values)
                 for column, codes in column_codes:
                     values[column] = codes[values[column]]
-            if not are_floats(values) and not are_numbers(map(type, values)):
+            if not are_numbers(map(type, values)):
                 return encode_gaps(x)
             sample.source = None
             pack(sample.buffer, 0, *values)
@@ -218,26 +206,12 @@ class Features:
     def __init__(self, *, is_lenient: bool = False) -> None:
         self._columns: dict[Hashable, int] = {}
         self._categories: dict[Hashable, Categories] = {}  # for categorical features only
-        # None if a value of the wrong kind is an error. It is no part of the state: copies warn
-        # anew.
-        self.mismatches = Mismatches() if is_lenient else None
+        # Features with a warning about a value of the wrong kind, None if such values are errors.
+        # It is no part of the state: copies warn again.
+        self.warned: set[Hashable] | None = set() if is_lenient else None
         self._prepare()
 
-    @classmethod
-    def of(
-        cls,
-        columns: dict[Hashable, int],
-        categories: dict[Hashable, Categories],
-        mismatches: Mismatches | None = None,
-    ) -> Features:
-        """Return features with these columns and, by feature, these categories."""
-        features = cls.__new__(cls)
-        features._columns, features._categories = columns, categories
-        features.mismatches = mismatches
-        features._prepare()
-        return features
-
-    def _with(self, **changed: Any) -> Self:
+    def replacing(self, **changed: Any) -> Self:
         """Return features of which some attributes differ."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__ | changed)
@@ -260,7 +234,7 @@ class Features:
         return {
             "_columns": self._columns.copy(),
             "_categories": categories,
-            "is_lenient": self.mismatches is not None,
+            "is_lenient": self.warned is not None,
         }
 
     def copy(self) -> Self:
@@ -270,7 +244,7 @@ class Features:
         return twin
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.mismatches = Mismatches() if state.pop("is_lenient") else None
+        self.warned = set() if state.pop("is_lenient") else None
         self.__dict__.update(state)
         self._prepare()
 
@@ -293,21 +267,9 @@ class Features:
             dictionaries += [known.codes] if known.bound is None else [known.codes, known.used]
         return dictionaries if self.vocabulary is None else [*dictionaries, self.vocabulary.slots]
 
-    @property
-    def names(self) -> list[Hashable]:
-        """The features that have a kind."""
-        return list(self._columns)
-
     def is_known(self, name: Hashable) -> bool:
         """Whether a feature has a kind."""
         return name in self._columns
-
-    def among(self, names: Iterable[Hashable]) -> Features:
-        """Return features that know those of the names that have a kind, to check columns by."""
-        known = [name for name in names if self.is_known(name)]
-        columns = {name: column for column, name in enumerate(known)}
-        categories = {name: self._categories[name] for name in known if name in self._categories}
-        return Features.of(columns, categories, self.mismatches)
 
     def column(self, name: Hashable) -> int | None:
         """Return the column of a feature, or None if it is unknown."""
@@ -331,7 +293,7 @@ class Features:
     @property
     def n_codes(self) -> int:
         """All codes of categories so far are below this number."""
-        return max(map(len, self._categories.values()), default=0)
+        return max((known.n_codes for known in self._categories.values()), default=0)
 
     def encode(self, x: Any) -> EncodedSample:
         """Encode any sample, ignoring unknown features, or raise as `check` does."""
@@ -341,23 +303,16 @@ class Features:
 
     def encode_unusual(self, x: Any) -> EncodedSample:
         """Encode a sample that `encode_known` has left, as `encode` does."""
-        row = [math.nan] * len(self)
-        mismatches: list[Mismatch] = []
-        for name, value in as_dict(x).items():
-            column = self._columns.get(name)
-            if column is not None:
-                row[column] = self.encode_value(name, value, mismatches)
+        mismatches: Mismatches = {}
+        row = {
+            name: self.encode_value(name, value, mismatches)
+            for name, value in self._items(x)
+            if self.is_known(name)
+        }
         self.warn(mismatches)
-        return self.encoded(row)
+        return self.place(row)
 
-    def encoded(self, row: Any) -> EncodedSample:
-        """Return a row of numbers as an encoded sample, which the next call overwrites."""
-        self.sample.source = None
-        self.sample.values[0] = row
-        self.sample.values[0] += 0.0  # -0.0 becomes 0.0, its equal, as in the kernels
-        return self.sample
-
-    def encode_value(self, name: Hashable, value: Any, mismatches: list[Mismatch]) -> float:
+    def encode_value(self, name: Hashable, value: Any, mismatches: Mismatches) -> float:
         """Encode one value of a known feature, or raise TypeError or ValueError.
 
         If values of the wrong kind count as missing, one is added to `mismatches`.
@@ -374,13 +329,15 @@ class Features:
             if known is None or number != number:
                 return number
             # a warning gives no example, as categories may go in the middle of a block
-            is_error = self.mismatches is None
-            example = f"such as {shown(next(iter(known.codes)))}, " * is_error
-            wrong = number_for_categories(name, value, example)
-            return self._missing(wrong, "pass a str", mismatches)
+            example = f"such as {shown(next(iter(known.codes)))}, " * (self.warned is None)
+            held, advice = (
+                f"categories so far, {example}got the number {shown(value)}",
+                "pass a str",
+            )
+            return self._missing(name, held, advice, mismatches)
         if known is None:
-            wrong = category_for_numbers(name, value)
-            return self._missing(wrong, "pass a number", mismatches)
+            held = f"numbers so far, got {shown(value)} of type {kind.__name__}"
+            return self._missing(name, held, "pass a number", mismatches)
         try:
             code = known.codes.get(value)
             return known.next_code if code is None else code
@@ -402,17 +359,18 @@ class Features:
                 rows[rows[:, column] == code, column] = UNKNOWN
         return rows
 
-    def _missing(self, wrong: Mismatch, advice: str, mismatches: list[Mismatch]) -> float:
+    def _missing(self, name: Hashable, held: str, advice: str, mismatches: Mismatches) -> float:
         """Return a value of the wrong kind as a missing one, or raise ValueError."""
-        if self.mismatches is None:
-            raise InvalidValue(f"{wrong.message}; {advice}, or use another feature name")
-        mismatches.append(wrong)
+        message = f"feature {shown(name)} has held {held}"
+        if self.warned is None:
+            raise InvalidValue(f"{message}; {advice}, or use another feature name")
+        mismatches.setdefault(name, message)
         return math.nan
 
-    def warn(self, mismatches: Iterable[Mismatch]) -> None:
+    def warn(self, mismatches: Mismatches) -> None:
         """Warn of values of the wrong kind that have been taken as missing."""
-        if self.mismatches is not None:
-            self.mismatches.warn(mismatches)
+        if self.warned is not None:
+            warn_of_mismatches(mismatches, self.warned)
 
     def _items(self, x: Any) -> Iterable[tuple[Hashable, Any]]:
         """Return the features of a sample that may be present, with their values."""
@@ -425,9 +383,9 @@ class Features:
     def read(self, x: Any) -> Reading:
         """Check a sample; return what is new in it, and its values as they will be encoded."""
         # Each value is read once, because those of odd types may change or raise the second time.
-        new = NewFeatures.none()
+        new = NewFeatures([], [], [])
         row: dict[Hashable, float] = {}
-        mismatches: list[Mismatch] = []
+        mismatches: Mismatches = {}
         for name, value in self._items(x):
             known = self._categories.get(name)
             if self.is_known(name):
@@ -441,7 +399,7 @@ class Features:
                 if number == number:
                     row[name] = number
                     new.numeric.append(plain(name))
-            elif self.mismatches is None or plain(value) not in MISSING_TEXTS:
+            elif self.warned is None or plain(value) not in MISSING_TEXTS:
                 row[name] = 0.0
                 new.categorical.append(plain(name))
                 new.categories.append((plain(name), plain(value)))
@@ -449,10 +407,10 @@ class Features:
 
     def place(self, row: dict[Hashable, float]) -> EncodedSample:
         """Return a sample that has been read, once what is new in it has been added."""
-        values = [math.nan] * len(self)
-        for name, number in row.items():
-            values[self._columns[name]] = number
-        return self.encoded(values)
+        self.sample.source = None
+        self.sample.values[0] = [row.get(name, math.nan) for name in self._columns]
+        self.sample.values[0] += 0.0  # -0.0 becomes 0.0, its equal, as in the kernels
+        return self.sample
 
     def extended(self, new: NewFeatures, max_categories: int | None = None) -> Self:
         """Return features with the new ones that `check` has found, and the categories of these."""
@@ -468,7 +426,7 @@ class Features:
         for name, category in new.categories:
             if name in kinds:
                 known[name].put(category, 0)
-        return self._with(_columns=columns, _categories=known)
+        return self.replacing(_columns=columns, _categories=known)
 
     def add_category(self, name: Hashable, category: Hashable) -> None:
         """Give a category of a known feature the next code, unless it has one."""

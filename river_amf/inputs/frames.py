@@ -14,25 +14,15 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.invalid import INVALID, OF_VALUES
-from river_amf.inputs.kinds import (
-    LARGEST_WEIGHT,
-    PLAIN_NUMBERS,
-    Number,
-    as_category,
-    check_weight,
-    is_missing,
-    is_plain_type,
-    plain,
-    shown,
-)
+from river_amf.inputs.invalid import OF_VALUES
+from river_amf.inputs.kinds import EXACT, LARGEST_WEIGHT, as_category, check_weight, plain, shown
+from river_amf.inputs.row_problems import in_row
 
 if TYPE_CHECKING:
     import pandas as pd
 
 # Types whose values are equal only if they are the same in every respect.
-_ALIKE = frozenset({str, bytes, type(None)})
-_NUMBERS = PLAIN_NUMBERS | {type(None)}
+_ALIKE = frozenset({str, bytes, int, bool, type(None)})
 _KINDS = {"f": float, "i": int, "u": int, "b": bool}  # by the kind of a dtype of numpy
 
 
@@ -41,18 +31,16 @@ class Column(NamedTuple):
 
     name: Hashable
     numbers: NDArray[np.float64] | None  # NaN where missing; None if the values are coded
-    codes: NDArray[np.int64] = np.empty(0, np.int64)  # indices into `values`, -1 where missing
-    values: list[Any] = []  # distinct  # noqa: RUF012
-    rows: list[Any] | None = None  # the value of each row, where equal ones may differ: 1 and True
-    kind: type = float  # of the numbers, if there are no rows: float, int or bool
+    codes: NDArray[np.int64] = np.empty(0, np.int64)  # indices into `values`
+    values: list[Any] = []  # distinct, but for unusual ones  # noqa: RUF012
+    kind: type = float  # of the numbers: float, int or bool
 
     def at(self, row: int) -> Any:
-        """Return the value in a row."""
-        if self.rows is not None:
-            return self.rows[row]
-        if self.numbers is not None:
-            return self.kind(self.numbers[row])
-        return self.values[self.codes[row]]
+        """Return the value in a row, None for a missing number."""
+        if self.numbers is None:
+            return self.values[self.codes[row]]
+        number = self.numbers[row]
+        return None if number != number else self.kind(number)
 
 
 def read_frame(X: Any) -> nw.DataFrame[Any]:
@@ -104,24 +92,16 @@ def _read_column(name: Hashable, series: Any) -> Column:
     if dtype == nw.Boolean or (dtype.is_numeric() and not dtype.is_decimal()):
         kind = bool if dtype == nw.Boolean else int if dtype.is_integer() else float
         return Column(name, _numbers(series), kind=kind)
-    values = series.to_native() if _is_pandas(series) else series.to_list()
-    column = factorize(name, values, are_features=True)
-    return _as_categories(column) if _is_categorical(dtype) else column
+    values = series.to_list()
+    if _is_categorical(dtype):
+        categories = {value: as_category(value) for value in dict.fromkeys(values)}
+        values = [categories[value] for value in values]
+    return factorize(name, values)
 
 
 def _is_categorical(dtype: Any) -> bool:
     """Whether a dtype, as narwhals knows it, declares that its values are categories."""
     return bool(dtype in (nw.Categorical, nw.Enum))
-
-
-def _as_categories(column: Column) -> Column:
-    """Return a column in which numbers, too, are categories."""
-    if column.numbers is not None:
-        values: list[Any] = column.rows or column.numbers.tolist()
-        return factorize(column.name, [*map(as_category, values)], are_features=True)
-    table, values, _ = _coded([*map(as_category, column.values)], are_features=True)
-    rows = None if column.rows is None else [*map(as_category, column.rows)]
-    return Column(column.name, None, _taken(table, column.codes), values, rows)
 
 
 def as_samples(frame: nw.DataFrame[Any]) -> Iterator[dict[Any, Any]]:
@@ -158,143 +138,79 @@ def _numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
     return np.asarray(series.cast(nw.Float64).to_numpy())
 
 
-def factorize(name: Hashable, values: Any, *, are_features: bool = False) -> Column:
-    """Code values of any type by the distinct ones, in order of appearance."""
+def factorize(name: Hashable, values: list[Any]) -> Column:
+    """Code values of any type by the distinct ones; values that may be unusual by their rows."""
     import pandas as pd
 
-    # Values that are one key of a dict are one value, as for a single sample. Of features, numbers
-    # are kept apart by type, as one of two equal ones may be complex. Unhashable values are kept,
-    # to be rejected later.
-    is_typed = isinstance(values, pd.Series) and values.dtype != object
-    if is_typed or (isinstance(values, np.ndarray) and values.dtype.kind in "iub"):
-        with suppress(NotImplementedError, TypeError, ValueError):  # as of arrow's lists
-            codes, distinct = pd.factorize(values)
-            table, known, _ = _coded([*map(plain, distinct.tolist())], are_features)
-            return Column(name, None, _taken(table, codes), known)
-    listed = values if isinstance(values, list) else values.tolist()
-    types = set(map(type, listed))
-    if not all(map(is_plain_type, types)):
-        listed = [*map(plain, listed)]
-        types = set(map(type, listed))
-    if are_features and types <= _NUMBERS:
-        with suppress(OverflowError):  # the value is reported later
-            return Column(name, np.array(listed, np.float64), rows=listed)
-    codes, known, rows = _coded(listed, are_features)
-    return Column(name, None, codes, known, rows)
-
-
-def _taken(table: NDArray[np.int64], codes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the entry of a table for each code, -1 for -1."""
-    taken: NDArray[np.int64] = np.append(table, -1)[codes]
-    return taken
-
-
-def _coded(
-    values: list[Any], are_features: bool
-) -> tuple[NDArray[np.int64], list[Any], list[Any] | None]:
-    """Return the codes, distinct values and rows of a column."""
-    import pandas as pd
-
-    if _ALIKE.issuperset(map(type, values)):  # pandas' notion of equality is that of a dict
-        places, texts = pd.factorize(_objects(values))
-        return places.astype(np.int64), texts.tolist(), None
-    try:
-        codes, known = _looked_up(values, are_features)
-    except OF_VALUES:  # a value is unhashable, or raises when it is compared
-        numbers, known = _numbered(values, are_features)
-        codes = np.array(numbers, np.int64)
-    return codes, known, values
-
-
-def _looked_up(values: list[Any], are_features: bool) -> tuple[NDArray[np.int64], list[Any]]:
-    """Return the codes and distinct values of hashable values, each of which is numbered once."""
-    # across types, equal features may be different things
-    keys = [*zip(map(type, values), values, strict=True)] if are_features else values
-    distinct = dict.fromkeys(keys)
-    numbered = [value for _, value in distinct] if are_features else list(distinct)
-    numbers, known = _numbered(numbered, are_features)
-    table = dict(zip(distinct, numbers, strict=True))
-    return np.fromiter(map(table.__getitem__, keys), np.int64, len(keys)), known
-
-
-def _numbered(values: list[Any], are_features: bool) -> tuple[list[int], list[Any]]:
-    """Return numbers in order of appearance, -1 where missing; an unhashable value has its own."""
-    codes: list[int] = []
-    distinct: list[Any] = []
-    known: dict[Any, int] = {}
-    for value in values:
-        try:
-            kind = type(value) if isinstance(value, Number) else None
-            key = (kind, value) if are_features else value
-            code = -1 if is_missing(value) else known.setdefault(key, len(distinct))
-        except OF_VALUES:
-            code = len(distinct)
-        if code == len(distinct):
-            distinct.append(value)
-        codes.append(code)
-    return codes, distinct
+    types = set(map(type, values))
+    if not types <= EXACT:
+        values = [*map(plain, values)]
+    if types == {str}:
+        codes, texts = pd.factorize(_objects(values))
+        return Column(name, None, codes.astype(np.int64), texts.tolist())
+    keys = (
+        (type(value), value if type(value) in _ALIKE else row) for row, value in enumerate(values)
+    )
+    table: dict[Any, int] = {}
+    listed = [table.setdefault(key, len(table)) for key in keys]
+    distinct = [value if kind in _ALIKE else values[value] for kind, value in table]
+    return Column(name, None, np.array(listed, np.int64), distinct)
 
 
 def read_labels(y: Any, n_rows: int) -> Column:
     """Return labels as a column, or raise TypeError or ValueError."""
-    return factorize("y", read_vector("y", y, n_rows))
+    return factorize("y", read_list("y", y, n_rows))
 
 
 def read_targets(y: Any, n_rows: int) -> Column:
     """Return targets as a column, of numbers if all are, or raise TypeError or ValueError."""
     values = read_vector("y", y, n_rows)
-    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
-        with np.errstate(over="ignore"):  # of a longdouble, which is refused later
-            numbers = values.astype(np.float64)
-        return Column("y", numbers)
-    listed = values if isinstance(values, list) else values.tolist()
-    return Column("y", None, np.arange(n_rows), listed, listed)
+    if isinstance(values, list):
+        return Column("y", None, np.arange(n_rows), values)
+    with np.errstate(over="ignore"):  # of a longdouble, which is refused later
+        return Column("y", values.astype(np.float64))
 
 
 def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
     """Return the checked sample weights, which default to 1 for each row."""
-    import pandas as pd
-
-    if w is None:
-        return np.ones(n_rows)
-    values = read_vector("w", w, n_rows)
-    weights = np.empty(n_rows)
-    values = values.to_list() if isinstance(values, pd.Series) else values
-    if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
+    values = np.ones(n_rows) if w is None else read_vector("w", w, n_rows)
+    if not isinstance(values, list):
         with np.errstate(over="ignore"):
-            weights[:] = values
-        is_bad = ~((weights >= 0.0) & (weights <= LARGEST_WEIGHT))
-        values = values.tolist() if is_bad.any() else []
-    for row, value in enumerate(values):
-        try:
-            weights[row] = check_weight(value)
-        except INVALID as error:
-            raise type(error)(f"row {row}: {error}") from None
-    return weights
+            weights: NDArray[np.float64] = values.astype(np.float64)
+        if ((weights >= 0.0) & (weights <= LARGEST_WEIGHT)).all():
+            return weights
+    checked = (in_row(row, check_weight, value) for row, value in enumerate(values))
+    return np.fromiter(checked, np.float64, n_rows)
+
+
+def read_list(name: str, values: Any, n_rows: int) -> list[Any]:
+    """Return any series, array or list as a list."""
+    vector = read_vector(name, values, n_rows)
+    return vector if isinstance(vector, list) else [*vector.tolist()]
 
 
 def read_vector(name: str, values: Any, n_rows: int) -> Any:
-    """Return any series, array or list as a pandas series, a numpy array or a list."""
+    """Return any series, array or list as a numpy array of real numbers or a list."""
     import pandas as pd
 
-    result = values
     if isinstance(values, pd.MultiIndex):
         raise TypeError(
             f"{name} must be a series, an array or a list, got a MultiIndex; "
             f"pass list({name}) to make its tuples the values"
         )
-    if isinstance(values, pd.Series | pd.Index | pd.api.extensions.ExtensionArray):
-        result = pd.Series(values)
-        result = result.to_numpy() if _is_plain(result.dtype) else result
-    elif isinstance(values, np.ndarray):
+    if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise ValueError(
                 f"{name} must have one dimension, got an array of shape {values.shape}"
             )
-        if isinstance(values, np.ma.MaskedArray):
-            result = unmasked(values)
+        values = unmasked(values) if isinstance(values, np.ma.MaskedArray) else values
         if values.dtype.kind in "mM":
-            result = _times(name, result)
+            try:
+                values = pd.Series(values)
+            except (TypeError, ValueError) as error:  # without a unit
+                raise TypeError(f"{name} of dtype {values.dtype} cannot be read: {error}") from None
+    if isinstance(values, pd.Series | pd.Index | pd.api.extensions.ExtensionArray | np.ndarray):
+        result = np.asarray(values) if _is_plain(values.dtype) else values.tolist()
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         result = list(values)
     elif nw.dependencies.is_into_dataframe(values):
@@ -302,8 +218,16 @@ def read_vector(name: str, values: Any, n_rows: int) -> Any:
             f"{name} must be a series, an array or a list, got a dataframe; pass a column of it, "
             f"such as {name}['target']"
         )
+    elif hasattr(values, "to_pylist"):  # pyarrow's Array, which narwhals does not support
+        result = list(values.to_pylist())
     else:
-        result = _series_to_list(name, values)
+        try:
+            result = nw.from_native(values, series_only=True).to_list()
+        except TypeError:
+            raise TypeError(
+                f"{name} must be a series, an array or a list, got {shown(values)} of type "
+                f"{type(values).__name__}"
+            ) from None
     if len(result) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but {name} has {len(result)} values")
     return result
@@ -315,29 +239,14 @@ def check_order(X: Any, **vectors: Any) -> None:
 
     for name, values in vectors.items():
         are_pandas = isinstance(X, pd.DataFrame) and isinstance(values, pd.Series)
-        if are_pandas and _are_reordered(values.index, X.index):
+        if not are_pandas or values.index.equals(X.index):
+            continue
+        entries, others = values.index.tolist(), X.index.tolist()
+        if entries != others and Counter(entries) == Counter(others):
             raise ValueError(
                 f"{name} has the index of X in another order, but rows are matched by position; "
                 f"pass {name}.loc[X.index], or {name}.to_numpy() if the positions are right"
             )
-
-
-def _are_reordered(index: pd.Index[Any], other: pd.Index[Any]) -> bool:
-    """Return whether two indexes have the same entries in different orders."""
-    if index.equals(other):
-        return False
-    entries, others = index.tolist(), other.tolist()
-    return entries != others and Counter(entries) == Counter(others)
-
-
-def _times(name: str, values: NDArray[Any]) -> pd.Series[Any]:
-    """Return an array of dates or durations as a series, or raise TypeError."""
-    import pandas as pd
-
-    try:
-        return pd.Series(values)
-    except (TypeError, ValueError) as error:  # without a unit
-        raise TypeError(f"{name} of dtype {values.dtype} cannot be read: {error}") from None
 
 
 def unmasked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
@@ -353,17 +262,7 @@ def unmasked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
     return plain
 
 
-def _series_to_list(name: str, values: Any) -> list[Any]:
-    try:
-        return list(nw.from_native(values, series_only=True).to_list())
-    except TypeError:
-        pass
-    if hasattr(values, "to_pylist"):  # pyarrow's Array, which narwhals does not support
-        return list(values.to_pylist())
-    raise TypeError(
-        f"{name} must be a series, an array or a list, got {shown(values)} of type "
-        f"{type(values).__name__}"
-    )
+# Answers: of pandas for pandas, with its index, and of narwhals for all other libraries
 
 
 def proba_frame(
@@ -373,28 +272,23 @@ def proba_frame(
     import pandas as pd
 
     if _is_pandas(frame):
-        return pd.DataFrame(proba, index=frame.to_native().index, columns=_index(labels))
-    names = column_names(frame, labels)
-    columns = {name: proba[:, c] for c, name in enumerate(names)}
-    return nw.from_dict(columns, backend=frame.implementation).to_native()
+        columns = _inferred(pd.Index(_objects(labels), dtype=object))
+        return pd.DataFrame(proba, index=frame.to_native().index, columns=columns)
+    named = dict(zip(column_names(frame, labels), proba.T, strict=True))
+    return nw.from_dict(named, backend=frame.implementation).to_native()
 
 
-def _index(labels: list[Hashable]) -> pd.Index[Any]:
-    """Return labels as an index, of their own type if it can hold each of them as it is."""
-    import pandas as pd
-
-    index: pd.Index[Any] = pd.Index(_objects(labels), dtype=object)
-    with suppress(NotImplementedError, UnicodeError):  # as of float16, or text that is not valid
-        inferred = index.infer_objects()
-        index = inferred if inferred.tolist() == labels else index
-    return index
-
-
-def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[Any]:
-    """Return a column name per label for a dataframe like `frame`, or raise ValueError."""
-    if _is_pandas(frame):
-        return labels
-    names = [_as_text(frame, label) for label in labels]
+def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[str]:
+    """Return a column name per label for a dataframe unlike pandas', or raise ValueError."""
+    names: list[str] = []
+    for label in labels:
+        try:
+            names.append(str(label).encode().decode())
+        except OF_VALUES:
+            raise ValueError(
+                f"label {shown(label)} cannot name a column in {frame.implementation}, where names "
+                "are valid Unicode text; pass X as a pandas dataframe"
+            ) from None
     if len(set(names)) < len(names):
         raise ValueError(
             f"labels {shown(labels)} do not give distinct column names in {frame.implementation}, "
@@ -403,28 +297,12 @@ def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[Any]:
     return names
 
 
-def _as_text(frame: nw.DataFrame[Any], label: Hashable) -> str:
-    """Return a label as the name of a column, or raise ValueError."""
-    try:
-        text = str(label)
-        text.encode()
-    except OF_VALUES:
-        raise ValueError(
-            f"label {shown(label)} cannot name a column in {frame.implementation}, where names are "
-            "valid Unicode text; pass X as a pandas dataframe"
-        ) from None
-    return text
-
-
 def check_column_names(frame: nw.DataFrame[Any], known: Iterable[Hashable], y: Any) -> None:
     """Raise ValueError if `column_names` would do so once the labels in `y` are known."""
-    if _is_pandas(frame):  # which takes any label as a name
-        return
-    try:
-        labels = dict.fromkeys([*known, *read_labels(y, len(frame)).values])
-    except TypeError:  # a bad label is rejected later, where labels are checked
-        return
-    column_names(frame, list(labels))
+    if not _is_pandas(frame):  # which takes any label as a name
+        with suppress(TypeError):  # a bad label is rejected later, where labels are checked
+            labels = dict.fromkeys([*known, *read_labels(y, len(frame)).values])
+            column_names(frame, [*labels])
 
 
 def label_series(
@@ -433,16 +311,13 @@ def label_series(
     """Return labels, given their codes (or None), as a series of the same library as `frame`."""
     import pandas as pd
 
-    taken = _objects([None] * len(frame) if codes is None else labels)
-    taken = taken if codes is None else taken[codes]
+    taken = _objects([None] * len(frame)) if codes is None else _objects(labels)[codes]
     if _is_pandas(frame):
         series = pd.Series(taken, index=frame.to_native().index, dtype=object)
         return series if codes is None else _inferred(series)
-    listed = taken.tolist()
-
     with suppress(Exception):  # each library has its own
-        narwhal = nw.new_series("", listed, backend=frame.implementation)
-        if narwhal.to_list() == listed:  # not rounded, or lists instead of tuples
+        narwhal = nw.new_series("", taken.tolist(), backend=frame.implementation)
+        if narwhal.to_list() == taken.tolist():  # not rounded, or lists instead of tuples
             return narwhal.to_native()
     raise TypeError(
         f"labels {shown(labels)} of several types, or of one that it cannot hold as they are, do "
@@ -459,12 +334,12 @@ def number_series(frame: nw.DataFrame[Any], numbers: NDArray[np.float64]) -> Any
     return nw.new_series("", numbers, backend=frame.implementation).to_native()
 
 
-def _inferred(series: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a series of objects in their own type, if it can hold each of them as it is."""
-    with suppress(UnicodeError):
-        inferred = series.infer_objects()
-        return inferred if inferred.tolist() == series.tolist() else series
-    return series
+def _inferred(objects: Any) -> Any:
+    """Return objects of pandas in a type of their own, if it can hold each of them as it is."""
+    with suppress(NotImplementedError, UnicodeError):  # as of float16, or text that is not valid
+        inferred = objects.infer_objects()
+        return inferred if inferred.tolist() == objects.tolist() else objects
+    return objects
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:

@@ -9,31 +9,27 @@ from typing import Any
 
 
 class InvalidType(TypeError):
-    """A TypeError about a value, label or weight, and nothing else to whoever sees it."""
+    """A TypeError about a value, label or weight, which is shown and pickled as one."""
 
     def __reduce__(self) -> Any:
-        return _invalid_type, self.args
+        return _restored, (0, *self.args)
 
 
 class InvalidValue(ValueError):
-    """A ValueError about a value, label or weight."""
+    """A ValueError about a value, label or weight, which is shown and pickled as one."""
 
     def __reduce__(self) -> Any:
-        return _invalid_value, self.args
+        return _restored, (1, *self.args)
 
 
 INVALID = (InvalidType, InvalidValue)
 
-# What the values and labels that people pass in may raise when they are hashed or compared.
+# What values and labels may raise when they are hashed or compared.
 OF_VALUES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
-def _invalid_type(*arguments: Any) -> InvalidType:
-    return InvalidType(*arguments)
-
-
-def _invalid_value(*arguments: Any) -> InvalidValue:
-    return InvalidValue(*arguments)
+def _restored(kind: int, *arguments: Any) -> InvalidType | InvalidValue:
+    return INVALID[kind](*arguments)
 
 
 for _kind in INVALID:

@@ -36,7 +36,7 @@ _DURATIONS = np.timedelta64 | dt.timedelta
 _TIMES = _DURATIONS | np.datetime64 | dt.date | dt.time
 _MAY_BE_NAN = complex | np.complexfloating | decimal.Decimal | np.datetime64 | np.timedelta64
 _NEVER_MISSING = frozenset({str, bytes, int, bool, tuple})
-_EXACT = PLAIN_NUMBERS | {str, bytes, type(None)}
+EXACT = PLAIN_NUMBERS | {str, bytes, type(None)}
 _LONGEST_SHOWN = 500  # maximum number of characters of a value in a message
 
 
@@ -49,13 +49,12 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
-def printable(text: str, most: int | None = None) -> str:
-    r"""Return a text in which control characters are escaped, perhaps cut.
+def printable(text: str) -> str:
+    r"""Return a text in which control characters are escaped.
 
-    >>> print(printable("\x1b[31mred"), printable("long", 3))
-    \x1b[31mred lon...
+    >>> print(printable("\x1b[31mred"))
+    \x1b[31mred
     """
-    text = text if most is None or len(text) <= most else f"{text[:most]}..."
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -92,7 +91,7 @@ def plain(value: Any) -> Any:
     """
     # The methods are those of the base classes, as an Enum may have others, and str() of `np.str_`
     # drops "\0" at the end.
-    if type(value) in _EXACT:
+    if type(value) in EXACT:
         return value
     if isinstance(value, str):
         return str.__str__(value)
@@ -103,11 +102,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return float.__float__(value)
     return value
-
-
-def is_plain_type(kind: type) -> bool:
-    """Whether `plain` returns values of a type as they are."""
-    return kind in _EXACT or not issubclass(kind, str | bytes | int | float)
 
 
 def is_missing(value: object) -> bool:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID, InvalidType, InvalidValue
 from river_amf.inputs.kinds import is_hashable, is_missing, plain, shown, size_of
-from river_amf.inputs.unrolled import dict_reader
 
 
 class Labels:
@@ -29,7 +28,6 @@ class Labels:
     def _prepare(self) -> None:
         """Set up what follows from the labels and is not part of the state."""
         self.get = self.index.get
-        self._n_read, self._read = 0, dict_reader([])
 
     def __getstate__(self) -> dict[str, Any]:
         return {"index": self.index}
@@ -40,10 +38,7 @@ class Labels:
 
     def answer(self, buffer: Any) -> dict[Any, float]:
         """Return the probability of each label, given a buffer that begins with them."""
-        if self._n_read != len(self.index):
-            self._read = dict_reader(self.index)
-            self._n_read = len(self.index)  # last, as an interrupt may come in between
-        return self._read(buffer)
+        return dict(zip(self.index, buffer, strict=False))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -124,7 +119,7 @@ class Labels:
         """Return the prediction before the first sample."""
         return {}
 
-    def is_odd(self, column: Column, n_rows: int) -> NDArray[np.bool_]:
+    def is_odd(self, column: Column) -> NDArray[np.bool_]:
         """Return which rows of a column hold no label seen so far."""
 
         def is_known(label: Hashable) -> bool:
@@ -133,9 +128,9 @@ class Labels:
             except INVALID:
                 return False
 
-        return ~np.append([*map(is_known, column.values)], False)[column.codes].astype(bool)
+        return ~np.array([*map(is_known, column.values)], bool)[column.codes]
 
     def encode(self, column: Column, rows: range) -> NDArray[np.float64]:
         """Return the index of the label of each of some rows that are not odd."""
-        table = np.array([self.index.get(plain(label), -1) for label in column.values], np.float64)
+        table = np.array([self.index.get(label, -1) for label in column.values], np.float64)
         return table[column.codes[rows.start : rows.stop]]

@@ -10,9 +10,9 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import river
 
@@ -23,9 +23,7 @@ _INSIDE = tuple(
     str(folder) + os.sep for folder in (Path(__file__).parents[1], Path(river.__file__).parent)
 )
 
-
 MISSING_TEXTS = frozenset({"", "NA", "N/A", "nan", "null", "?", "-"})
-
 _MANY = 20  # categories of a feature that may be one of numbers
 
 
@@ -50,61 +48,33 @@ class MismatchWarning(UserWarning):
     """
 
 
-class Mismatch(NamedTuple):
-    """A value of the wrong kind, and the warning about it."""
-
-    feature: Hashable
-    message: str
+Mismatches = dict[Hashable, str]  # the message about the first wrong value of each feature
 
 
-def category_for_numbers(feature: Hashable, value: object) -> Mismatch:
-    """Return what is wrong with a category for a numeric feature."""
-    got = f"got {shown(value)} of type {type(value).__name__}"
-    return Mismatch(feature, f"feature {shown(feature)} has held numbers so far, {got}")
+def warn_of_mismatches(found: Mismatches, warned: set[Hashable]) -> None:
+    """Warn of each feature that is not among those `warned` of, and add it to them."""
+    for name, message in found.items():
+        if name not in warned:
+            text = f"{message}; such values count as missing"
+            warnings.warn(text, MismatchWarning, stacklevel=levels_outside())
+            warned.add(name)  # last, as a warning may be raised as an error
 
 
-def number_for_categories(feature: Hashable, value: object, example: str = "") -> Mismatch:
-    """Return what is wrong with a number for a categorical feature."""
-    got = f"{example}got the number {shown(value)}"
-    return Mismatch(feature, f"feature {shown(feature)} has held categories so far, {got}")
-
-
-class Mismatches:
-    """Warns of values of the wrong kind, once for each feature."""
-
-    def __init__(self) -> None:
-        self._warned: dict[Hashable, Mismatch] = {}
-
-    def warn(self, found: Iterable[Mismatch]) -> None:
-        """Warn of the features among these that have not been warned about."""
-        for mismatch in found:
-            # in one step, as several threads may predict; a warning may also be raised as an error
-            if self._warned.setdefault(mismatch.feature, mismatch) is not mismatch:
-                continue
-            text = f"{mismatch.message}; such values count as missing"
-            try:
-                warnings.warn(text, MismatchWarning, stacklevel=levels_outside())
-            except BaseException:
-                self._warned.pop(mismatch.feature, None)
-                raise
-
-
-def warn_of_numbers(features: Any, new: Iterable[tuple[Hashable, Hashable]]) -> None:
+def warn_of_numbers(features: Any, new: Sequence[tuple[Hashable, Hashable]]) -> None:
     """Warn of each feature whose twentieth category is among the new ones, if all are numbers."""
-    arrived: dict[Hashable, dict[Hashable, None]] = {}
-    for name, category in new:
-        arrived.setdefault(name, {})[category] = None
-    for name, added in arrived.items():
-        before = features.categories(name) or {}
-        if len(before) < _MANY <= len(before) + len(added):
-            first = [*before, *(category for category in added if category not in before)][:_MANY]
-            if len(first) == _MANY and all(map(_is_number, first)):
-                warnings.warn(
-                    f"feature {shown(name)} holds categories, but its first {_MANY} are all"
-                    f" numbers, such as {shown(first[-1])}: pass float(value) if they are numbers"
-                    f" (river.stream.iter_csv: converters={{{shown(name)}: float}})",
-                    stacklevel=levels_outside(),
-                )
+    for name in dict.fromkeys(name for name, _ in new):
+        known = features.categories(name) or {}
+        if len(known) >= _MANY:
+            continue
+        first = [*dict.fromkeys([*known, *(value for other, value in new if other == name)])]
+        first = first[:_MANY]
+        if len(first) == _MANY and all(map(_is_number, first)):
+            warnings.warn(
+                f"feature {shown(name)} holds categories, but its first {_MANY} are all"
+                f" numbers, such as {shown(first[-1])}: pass float(value) if they are numbers"
+                f" (river.stream.iter_csv: converters={{{shown(name)}: float}})",
+                stacklevel=levels_outside(),
+            )
 
 
 def _is_number(category: Hashable) -> bool:

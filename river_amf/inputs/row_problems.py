@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from river_amf.inputs.invalid import INVALID, InvalidType, InvalidValue
 
-Rows = NDArray[np.int64]
-NEVER = int(np.iinfo(np.int64).max)  # the number of a row that does not exist
 _ROW = re.compile(r"row (\d+): ")
 
 
@@ -25,7 +23,7 @@ def in_row(row: int, call: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def renumbered(
-    error: TypeError | ValueError, rows: Sequence[int] | Rows, about: str = ""
+    error: TypeError | ValueError, rows: Sequence[int] | NDArray[np.int64], about: str = ""
 ) -> TypeError | ValueError:
     """Return an error about one of these rows with the number that the row has for the caller.
 

@@ -26,7 +26,6 @@ from river_amf.inputs.encoding import (
     key_of,
 )
 from river_amf.inputs.kinds import PLAIN_NUMBERS, as_dict, is_zero, plain
-from river_amf.inputs.mismatch import Mismatch
 
 _FEW_WORDS = 64
 
@@ -139,7 +138,7 @@ class SparseFeatures(Features):
         names = {word: word for word in vocabulary.slots}
         columns = {names.get(name, name): column for name, column in features._columns.items()}
         own = {"vocabulary": vocabulary, "max_columns": max_columns, "_columns": columns}
-        return cls(max_columns)._with(**(features.__dict__ | own))
+        return cls(max_columns).replacing(**(features.__dict__ | own))
 
     @property
     def columns_by_slot(self) -> NDArray[np.int64]:
@@ -152,14 +151,10 @@ class SparseFeatures(Features):
                 columns[slots.get(name, 0)] = 1 + column
         return columns
 
-    def with_vocabulary(self, vocabulary: Vocabulary) -> Self:
-        """Return features with other words."""
-        return self._with(vocabulary=vocabulary)
-
     def with_columns(self, words: Iterable[Hashable]) -> Self:
         """Return features of which some words more have a column."""
         new = {word: len(self) + k for k, word in enumerate(words)}
-        return self._with(_columns=self._columns | new)
+        return self.replacing(_columns=self._columns | new)
 
     def _prepare(self) -> None:
         super()._prepare()
@@ -181,11 +176,6 @@ class SparseFeatures(Features):
     def nbytes(self) -> int:
         """Bytes of the names and categories, their dicts, the words, and an encoded sample."""
         return super().nbytes + self.vocabulary.nbytes
-
-    @property
-    def names(self) -> list[Hashable]:
-        """The features that have a kind."""
-        return [*(self._columns | self.vocabulary.slots)]
 
     def is_known(self, name: Hashable) -> bool:
         """Whether a feature has a kind."""
@@ -223,7 +213,7 @@ class SparseFeatures(Features):
         row = {name: number for name, number in numbers.items() if number != 0.0}
         if not all(map(math.isfinite, row.values())) or not self._categories.keys().isdisjoint(row):
             return None
-        return Reading(NewFeatures(self.new_words(row), [], []), row, [])
+        return Reading(NewFeatures(self.new_words(row), [], []), row, {})
 
     def extended(self, new: NewFeatures, max_categories: int | None = None) -> Self:
         """Return features with the new categorical ones."""
@@ -241,16 +231,8 @@ class SparseFeatures(Features):
 
     def encode_unusual(self, x: Any) -> EncodedSample:
         """Encode a sample that `encode_known` has left, as `encode` does."""
-        if self._encode(x, self.sample, True):
-            return self.sample
-        mismatches: list[Mismatch] = []
-        row = {
-            name: self.encode_value(name, value, mismatches)
-            for name, value in self._items(x)
-            if self.is_known(name)
-        }
-        self.warn(mismatches)
-        return self.place(row)
+        is_usual = self._encode(x, self.sample, True)
+        return self.sample if is_usual else super().encode_unusual(x)
 
     def place(self, row: dict[Hashable, float]) -> EncodedSample:
         """Return a sample that has been read, once what is new in it has been added."""

@@ -14,7 +14,6 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from river_amf.inputs import frames
-from river_amf.inputs.columns import value_at
 from river_amf.inputs.kinds import is_zero, plain, shown
 
 Sample = dict[Hashable, Any]
@@ -80,7 +79,7 @@ def _read_frame(frame: nw.DataFrame[Any]) -> list[Sample]:
     for column in frames.read_columns(dense):
         numbers = column.numbers
         for row in range(len(frame)) if numbers is None else np.flatnonzero(numbers).tolist():
-            value = value_at(column, row)
+            value = column.at(row)
             if not is_zero(value):
                 samples[row][column.name] = value
     return samples

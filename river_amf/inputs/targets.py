@@ -78,10 +78,8 @@ class Targets:
     def find(self, y: Any) -> float | None:
         """Return a target minus the origin, None if it is the first; raise if it is not valid."""
         number = as_target(y)
-        return None if self.origin is None else self._less_origin(y, number)
-
-    def _less_origin(self, y: Any, number: float) -> float:
-        assert self.origin is not None
+        if self.origin is None:
+            return None
         target = number - self.origin
         if not abs(target) <= LARGEST_TARGET:
             raise InvalidValue(
@@ -96,15 +94,16 @@ class Targets:
 
     def add(self, y: Any) -> float:
         """Return a target minus the origin, which it becomes if it is the first."""
-        if self.origin is None:
-            self.origin = as_target(y)
-        return as_target(y) - self.origin
+        number = as_target(y)
+        self.origin = number if self.origin is None else self.origin
+        return number - self.origin
 
-    def is_odd(self, column: Column, n_rows: int) -> NDArray[np.bool_]:
+    def is_odd(self, column: Column) -> NDArray[np.bool_]:
         """Return which rows of a column hold no plain target; all if there is no origin."""
-        if self.origin is None or column.numbers is None:
-            odd = (self.get(column.at(row)) is None for row in range(n_rows))
-            return np.fromiter(odd, bool, n_rows)
+        if column.numbers is None:
+            return np.array([self.get(value) is None for value in column.values], bool)
+        if self.origin is None:
+            return np.ones(len(column.numbers), bool)
         with np.errstate(over="ignore", invalid="ignore"):
             return ~(np.abs(column.numbers - self.origin) <= LARGEST_TARGET)
 

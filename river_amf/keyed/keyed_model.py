@@ -7,15 +7,16 @@ import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from operator import methodcaller
 from typing import Any, ClassVar, Self, TypeVar
 
-from river import base
+from river import base, compose
 
+from river_amf.forest import Forest
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import check_sample, is_hashable, is_missing, shown
-from river_amf.keyed.adapters import pipelines_learn, predicting_changes, use
+from river_amf.keyed.blocks import Block, key_names
 from river_amf.keyed.keys import key_of, key_text
-from river_amf.keyed.routing import Block, key_names
 from river_amf.keyed.store import Store
 from river_amf.parameters import Check, CheckedParameters, integer
 
@@ -32,7 +33,19 @@ def _check_key(name: str, value: Any) -> None:
         )
 
 
-def check_folder(name: str, value: Any) -> None:
+def _pipelines_learn() -> bool:
+    """Return whether pipelines learn while they predict."""
+    return getattr(compose.Pipeline, "_LEARN_UNSUPERVISED_DURING_PREDICT", False)
+
+
+def _predicting_changes(model: Any) -> bool:
+    """Return whether a prediction changes a model, as it is kept for a delayed label."""
+    while isinstance(model, compose.Pipeline):
+        model = model[-1]
+    return _pipelines_learn() or (isinstance(model, Forest) and model.max_pending > 0)
+
+
+def _check_folder(name: str, value: Any) -> None:
     """Check for a path or None."""
     if value is not None and not isinstance(value, str | os.PathLike):
         raise ValueError(f"{name} must be the path of a folder or None, got {shown(value)}")
@@ -44,7 +57,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     _checks: ClassVar[dict[str, Check]] = {
         "key": _check_key,
         "max_in_memory": integer(1, optional=True),
-        "folder": check_folder,
+        "folder": _check_folder,
     }
     _always_writable: ClassVar[frozenset[str]] = frozenset({"max_in_memory"})
     _kind: ClassVar[type[base.Estimator]]  # what the factory has to make
@@ -52,7 +65,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls._checks = cls._checks | {"factory": cls._check_factory}
+        cls._checks = cls._checks | {"factory": lambda _, value: cls._made_by(value)}
 
     def __init__(
         self,
@@ -80,8 +93,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def _do(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
         """Call a function while no other thread uses the models."""
         self._store.max_in_memory = self.max_in_memory
-        self._store.check()
-        return self._store.run(call, *arguments)
+        return self._store.use(call, *arguments)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -102,17 +114,10 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     # ------------------------------------------------------------------------------------ factory
 
     @classmethod
-    def _check_factory(cls, name: str, value: Any) -> None:
-        """Check for a river model of the right kind, or a function that makes one."""
-        cls._made_by(value)
-
-    @classmethod
     def _made_by(cls, factory: Any) -> Any:
         """Return a new model, or raise ValueError if the factory makes something else."""
-        if isinstance(factory, base.Estimator):
-            model = factory.clone()
-        else:
-            model = factory() if callable(factory) else factory
+        is_model = isinstance(factory, base.Estimator)
+        model = factory.clone() if is_model else factory() if callable(factory) else factory
         if not isinstance(model, cls._kind):
             raise ValueError(
                 f"factory of a {cls.__name__} must be a river {cls._kind.__name__.lower()}, or a "
@@ -122,7 +127,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def _new(self) -> Any:
         """Return the model that predicts for new keys."""
-        if self._blank is None or pipelines_learn():
+        if self._blank is None or _pipelines_learn():
             self._blank = self._made_by(self.factory)
         return self._blank
 
@@ -170,9 +175,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         >>> model = keyed.KeyedClassifier(AMFClassifier(), "user")
         >>> model.learn_one({"user": "ann", "price": 3.0}, "buys")
         """
-        text, features = self._split(x)
-        options = kwargs if w == 1.0 else kwargs | {"w": w}
-        self._do(self._at, text, "_learn_one", features, y, options)
+        self._call("learn_one", x, y, **kwargs if w == 1.0 else kwargs | {"w": w})
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Predict the label or target of a sample, with the model of its key.
@@ -186,32 +189,26 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         >>> keyed.KeyedRegressor(AMFRegressor(), "shop").predict_one({"shop": "south", "day": 3})
         0.0
         """
-        return self._predict_one(x, "predict_one", kwargs)
+        return self._call("predict_one", x, **kwargs)
 
-    def _predict_one(self, x: Any, method: str, options: dict[str, Any]) -> Any:
+    def _call(self, method: str, x: Any, *label: Any, **options: Any) -> Any:
+        """Call a method of the model of a sample's key."""
         text, features = self._split(x)
-        return self._do(self._at, text, "_answer_one", features, method, options)
+        call = methodcaller(method, features, *label, **options)
+        return self._do(self._at, text, "_use", call, method == "learn_one")
 
-    def _learn_one(self, text: str, x: dict[Any, Any], y: Any, options: dict[str, Any]) -> None:
-        self._use(text, lambda model: model.learn_one(x, y, **options), learns=True)
-
-    def _answer_one(self, text: str, x: dict[Any, Any], method: str, options: Any) -> Any:
-        return self._use(text, lambda model: getattr(model, method)(x, **options))
-
-    def _use(self, text: str, call: Callable[[Any], _Result], learns: bool = False) -> _Result:
+    def _use(self, text: str, call: Callable[[Any], _Result], learns: bool) -> _Result:
         """Call a function with the model of a key; add a new model once it has learned."""
-        store = self._store
-        model = store.find(text)
-        if model is not None:
-            if learns or predicting_changes(model):
-                store.changed.add(text)
-            return call(model)
-        if not learns:
-            return call(self._new())
-        model = self._made_by(self.factory)
-        result = call(model)
-        store.add(text, model)
-        return result
+        model = self._store.find(text)
+        if model is None:
+            model = self._made_by(self.factory) if learns else self._new()
+            result = call(model)
+            if learns:
+                self._store.add(text, model)
+            return result
+        if learns or _predicting_changes(model):
+            self._store.changed.add(text)
+        return call(model)
 
     # ------------------------------------------------------------------------------------- blocks
 
@@ -244,7 +241,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         >>> model.predict_many(X).tolist()
         ['buys', 'waits', 'waits']
         """
-        self._do(self._answer, self._block(X, y, w), "", True)
+        self._answers(Block(X, self.key, (y, w)), "")
 
     def predict_many(self, X: Any) -> Any:
         """Predict the label or target of each row, with the model of its key.
@@ -261,23 +258,20 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         [None]
         """
         block = Block(X, self.key)
-        return self._as_series(block, self._do(self._answer, block, "predict", False))
+        return self._as_series(block, self._answers(block, "predict"))
 
-    def _block(self, X: Any, y: Any, w: Any) -> Block:
-        """Return a block that can be learned."""
-        if y is None:
-            raise TypeError("y must be a series, an array or a list, got None")
-        return Block(X, self.key, y, w)
-
-    def _answer(self, block: Block, predict: str, learns: bool) -> list[Any]:
+    def _answers(self, block: Block, predict: str) -> list[Any]:
         """Return the predictions for the rows, if `predict` is a method, and learn the rows."""
-        answers: list[Any] = [None] * len(block)
+        by_row = self._do(self._give, block, predict)
+        return [by_row[row] for row in range(len(block))]
+
+    def _give(self, block: Block, predict: str) -> dict[int, Any]:
+        """Give each model its rows; return the predictions by row."""
+        by_row: dict[int, Any] = {}
         for text, rows in block.rows.items():
-            call = partial(use, block, text, predict=predict, learns=learns)
-            results = self._use(text, call, learns)
-            for row, result in zip(rows, results, strict=predict != ""):
-                answers[row] = result
-        return answers
+            call = partial(block.give, text, predict=predict)
+            by_row.update(zip(rows, self._use(text, call, block.y is not None), strict=True))
+        return by_row
 
     # ------------------------------------------------------------------------------------- models
 
@@ -325,12 +319,12 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     @property
     def n_in_memory(self) -> int:
         """Number of models in memory."""
-        return sum(self._do(self._everywhere, "n_in_memory"))
+        return sum(map(len, self._do(self._everywhere, "sizes")))
 
     @property
     def memory_usage(self) -> int:
         """Memory used by the models in memory, in bytes, as river measures it."""
-        return sum(self._do(self._everywhere, "n_bytes"))
+        return sum(map(sum, self._do(self._everywhere, "sizes")))
 
     _raw_memory_usage = memory_usage
 
@@ -396,7 +390,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
-            if kind is None and not self._store.is_closed:
+            if kind is None and not self._store.refusal:
                 self.flush(self.position)
         finally:
             self.close()

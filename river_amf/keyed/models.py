@@ -9,8 +9,8 @@ import numpy as np
 from river import base
 
 from river_amf.inputs import frames
+from river_amf.keyed.blocks import Block
 from river_amf.keyed.keyed_model import KeyedModel
-from river_amf.keyed.routing import Block
 
 
 class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
@@ -85,7 +85,7 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"user": "ann"}), model.predict_proba_one({"user": "bob"})
         ({'buys': 1.0}, {})
         """
-        found: dict[Any, float] = self._predict_one(x, "predict_proba_one", kwargs)
+        found: dict[Any, float] = self._call("predict_proba_one", x, **kwargs)
         return found
 
     def predict_proba_many(self, X: Any) -> Any:
@@ -105,7 +105,7 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         0   NaN
         1   1.0
         """
-        return self._probabilities(Block(X, self.key), False)
+        return self._probabilities(Block(X, self.key))
 
     def predict_proba_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
@@ -125,12 +125,12 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         1   NaN    NaN
         2   1.0    0.0
         """
-        block = self._block(X, y, w)
+        block = Block(X, self.key, (y, w))
         frames.check_column_names(block.frame, [], block.y)
-        return self._probabilities(block, True)
+        return self._probabilities(block)
 
-    def _probabilities(self, block: Block, learns: bool) -> Any:
-        rows = self._do(self._answer, block, "predict_proba", learns)
+    def _probabilities(self, block: Block) -> Any:
+        rows = self._answers(block, "predict_proba")
         labels = [*dict.fromkeys(itertools.chain(*rows, block.y or ()))]
         values = [[row.get(label, 0.0) if row else np.nan for label in labels] for row in rows]
         array = np.array(values, np.float64).reshape(len(rows), len(labels))
@@ -174,8 +174,8 @@ class KeyedRegressor(KeyedModel, base.MiniBatchRegressor):
         >>> model.predict_then_learn_many(X, [10.0, 99.0, 11.0]).tolist()
         [0.0, 0.0, 10.0]
         """
-        block = self._block(X, y, w)
-        return self._as_series(block, self._do(self._answer, block, "predict", True))
+        block = Block(X, self.key, (y, w))
+        return self._as_series(block, self._answers(block, "predict"))
 
     def _as_series(self, block: Block, numbers: list[Any]) -> Any:
         return frames.number_series(block.frame, np.array(numbers, np.float64))

@@ -14,19 +14,20 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
-from river_amf.engine.lock import Guarded
+from river_amf.engine.lock import Guarded, exclusive
 from river_amf.inputs.kinds import shown
 from river_amf.keyed.keys import key_of
 from river_amf.persistence import FileError
 
+_Result = TypeVar("_Result")
 _FORMAT = 0x616D6602  # the application id of the file: "amf" and a version
-_SCHEMA = f"""
-    PRAGMA application_id = {_FORMAT};
-    CREATE TABLE models (key TEXT PRIMARY KEY, model BLOB);
-    CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT);
-"""
+_CREATE = (
+    f"PRAGMA application_id = {_FORMAT}",
+    "CREATE TABLE models (key TEXT PRIMARY KEY, model BLOB)",
+    "CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT)",
+)
 _PUT = "INSERT OR REPLACE INTO models VALUES (?, ?)"
 _NOTE = "INSERT OR REPLACE INTO notes VALUES (?, ?)"
 
@@ -34,7 +35,7 @@ _NOTE = "INSERT OR REPLACE INTO notes VALUES (?, ?)"
 class Store(Guarded):
     """Models by the texts of their keys.
 
-    Its methods are called by `run`. Without a folder the file is a temporary one without a name.
+    Its methods are called by `use`. Without a folder the file is a temporary one without a name.
     After an error of SQLite the store is closed, which undoes all changes since the last flush.
 
     >>> store = Store(None, "")
@@ -49,7 +50,7 @@ class Store(Guarded):
         self.max_in_memory = max_in_memory
         self.models: OrderedDict[str, Any] = OrderedDict()  # from the least recently used on
         self.changed: set[str] = set()  # those in memory that differ from the file
-        self._refusal = ""  # why the file is closed
+        self.refusal = ""  # why the file is closed, once it is
         self._process = os.getpid()
         self._release: Callable[[], object] = bool  # nothing to close yet
         if self.path is not None:
@@ -59,96 +60,90 @@ class Store(Guarded):
             self._database = sqlite3.connect(
                 self.path or "", timeout=0, isolation_level="IMMEDIATE", check_same_thread=False
             )
-            self._release = weakref.finalize(self, _close, self._database, os.getpid())
-            self._open(about)
         except sqlite3.Error as error:
             self._fail(error)
-        except FileError:
-            self.close()
-            raise
+        self._release = weakref.finalize(self, _close, self._database, self._process)
+        self._open(about)
 
     def _open(self, about: str) -> None:
         """Lock the file and create the tables, or raise FileError for the file of another."""
-        execute = self._database.execute
-        execute("PRAGMA locking_mode = EXCLUSIVE")
-        (n_tables,) = execute("SELECT count(*) FROM sqlite_master").fetchone()
-        (found,) = execute("PRAGMA application_id").fetchone()
+        self._query("PRAGMA locking_mode = EXCLUSIVE")
+        ((n_tables,),) = self._query("SELECT count(*) FROM sqlite_master")
+        ((found,),) = self._query("PRAGMA application_id")
         if n_tables and found != _FORMAT:
-            raise FileError(f"{self.path} is another database, or that of another release")
-        execute("PRAGMA journal_mode = WAL")
-        execute("PRAGMA synchronous = FULL")  # a flush is on disk when it returns
-        if not n_tables:
-            execute("BEGIN IMMEDIATE")
-            for statement in _SCHEMA.split(";"):
-                execute(statement)
-        execute("INSERT OR IGNORE INTO notes VALUES ('about', ?)", (about,))
-        self._database.commit()
-        ((known,),) = execute("SELECT value FROM notes WHERE name = 'about'").fetchall()
+            self._refuse(FileError, f"{self.path} is another database, or that of another release")
+        self._query("PRAGMA journal_mode = WAL")
+        self._query("PRAGMA synchronous = FULL")  # a flush is on disk when it returns
+        for statement in () if n_tables else ("BEGIN IMMEDIATE", *_CREATE):
+            self._query(statement)
+        self._query("INSERT OR IGNORE INTO notes VALUES ('about', ?)", about)
+        self._query("COMMIT")
+        ((known,),) = self._query("SELECT value FROM notes WHERE name = 'about'")
         if known != about:
-            raise FileError(f"{self.path} holds {known}, not {about}; choose another folder")
+            problem = f"{self.path} holds {known}, not {about}; choose another folder"
+            self._refuse(FileError, problem)
 
     def _query(self, query: str, *values: Any) -> list[Any]:
-        rows: list[Any] = self._try(lambda: self._database.execute(query, values).fetchall())
-        return rows
-
-    def _try(self, call: Callable[[], Any]) -> Any:
-        """Call a function that uses the database, or raise OSError, FileError or RuntimeError."""
-        self.check()
         try:
-            return call()
+            return self._database.execute(query, values).fetchall()
         except sqlite3.Error as error:
             self._fail(error)
 
-    def check(self) -> None:
-        """Raise OSError after an error or `close`, and RuntimeError in a forked process."""
+    def _fail(self, error: sqlite3.Error) -> NoReturn:
+        """Close the file, which undoes the open transaction, and raise OSError or FileError."""
+        name = self.path or "the temporary file of the models"
+        if not isinstance(error, sqlite3.OperationalError):
+            problem = f"{name} is damaged, or does not hold the models of keys: {error}"
+            self._refuse(FileError, problem, error)
+        if "locked" in str(error):
+            problem = f"{name} is in use by another model, perhaps in another process"
+        elif self.path is None:
+            problem = f"{name}: {error}; its models are lost (a folder would keep them)"
+        else:
+            problem = (
+                f"{name}: {error}; it holds the models of the last flush, from which a new object "
+                "with this folder continues"
+            )
+        self._refuse(OSError, problem, error)
+
+    def _refuse(
+        self, kind: type[Exception], problem: str, cause: Exception | None = None
+    ) -> NoReturn:
+        self.close(problem)
+        raise kind(problem) from cause
+
+    @exclusive
+    def use(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Call a function while no other thread uses the models.
+
+        Raise OSError after an error of SQLite or `close`, RuntimeError in a forked process.
+        """
         if self._process != os.getpid():
             raise RuntimeError(
                 "this process was forked from the one that uses the folder of the models; make a "
                 "new object here, with another folder, or fork before the first object is made"
             )
-        if self._refusal:
-            raise OSError(self._refusal)
-
-    def _fail(self, error: sqlite3.Error) -> NoReturn:
-        """Close the file, which undoes the open transaction, and raise OSError or FileError."""
-        name = self.path or "the temporary file of the models"
-        is_damaged = not isinstance(error, sqlite3.OperationalError)
-        if is_damaged:
-            self._refusal = f"{name} is damaged, or does not hold the models of keys: {error}"
-        elif "locked" in str(error):
-            self._refusal = f"{name} is in use by another model, perhaps in another process"
-        elif self.path is None:
-            self._refusal = f"{name}: {error}; its models are lost (a folder would keep them)"
-        else:
-            self._refusal = (
-                f"{name}: {error}; it holds the models of the last flush, from which a new object "
-                "with this folder continues"
-            )
-        self._release()
-        raise (FileError if is_damaged else OSError)(self._refusal) from error
+        if self.refusal:
+            raise OSError(self.refusal)
+        return call(*arguments)
 
     # ------------------------------------------------------------------------------------- models
 
     def find(self, text: str) -> Any:
         """Return the model of a key, which may have to be read from the file, or None."""
-        self.check()
         if text in self.models:
             self.models.move_to_end(text)
             if self.max_in_memory is not None:  # which may be lower than before
                 self.make_room(0)
         elif rows := self._query("SELECT model FROM models WHERE key = ?", text):
-            model = self._read(text, rows[0][0])
+            try:
+                model = pickle.loads(rows[0][0])
+            except Exception as error:
+                problem = f"{self.path}: the model of the key {text} cannot be read: {error}"
+                raise FileError(problem) from error
             self.make_room(1)
             self.models[text] = model
         return self.models.get(text)
-
-    def _read(self, text: str, data: Any) -> Any:
-        try:
-            return pickle.loads(data)
-        except Exception as error:
-            raise FileError(
-                f"{self.path}: the model of the key {text} cannot be read: {error}"
-            ) from error
 
     def add(self, text: str, model: Any) -> None:
         """Add a model, for which the least recently used one may be moved to the file."""
@@ -168,12 +163,19 @@ class Store(Guarded):
         """Write models that have changed to the file, within the open transaction."""
         for text in texts:
             if text in self.changed:
-                self._query(_PUT, text, _pickled(text, self.models[text]))
+                try:
+                    packed = pickle.dumps(self.models[text], pickle.HIGHEST_PROTOCOL)
+                except Exception as error:
+                    raise TypeError(
+                        f"the model of the key {shown(key_of(text))} cannot be moved out of "
+                        f"memory, as it cannot be pickled ({error}); make it without lambdas and "
+                        "local functions, or raise max_in_memory"
+                    ) from error
+                self._query(_PUT, text, packed)
                 self.changed.discard(text)
 
     def has(self, text: str) -> bool:
         """Return whether a key has a model."""
-        self.check()
         return text in self.models or bool(self._query("SELECT 1 FROM models WHERE key = ?", text))
 
     def texts(self) -> list[str]:
@@ -195,17 +197,14 @@ class Store(Guarded):
         query = "SELECT key, model FROM models WHERE key = ?"
         return [row for text in texts for row in self._query(query, text)]
 
-    def n_in_memory(self) -> int:
-        """Return the number of models in memory."""
-        return len(self.models)
-
-    def n_bytes(self) -> int:
-        """Return the memory that the models in memory use, as river measures it."""
-        return sum(model._raw_memory_usage for model in self.models.values())
-
     def put(self, packed: Iterable[tuple[str, bytes]]) -> None:
         """Add pickled models, which are not read before they are used."""
-        self._try(lambda: self._database.executemany(_PUT, packed))
+        for row in packed:
+            self._query(_PUT, *row)
+
+    def sizes(self) -> list[int]:
+        """Return the memory that each model in memory uses, as river measures it."""
+        return [model._raw_memory_usage for model in self.models.values()]
 
     # -------------------------------------------------------------------------------------- flush
 
@@ -221,32 +220,16 @@ class Store(Guarded):
         before = json.dumps(self.position())
         try:
             self._query(_NOTE, "position", note)
-            self._try(self._database.commit)
+            self._query("COMMIT")
         except BaseException:
-            if not self._refusal and self._database.in_transaction:  # interrupted
+            if not self.refusal and self._database.in_transaction:  # interrupted
                 self._query(_NOTE, "position", before)
             raise
 
-    @property
-    def is_closed(self) -> bool:
-        """Whether the file is closed, by `close` or an error."""
-        return self._refusal != ""
-
-    def close(self) -> None:
+    def close(self, refusal: str = "the models were released by close()") -> None:
         """Release the file; changes since the last flush are lost."""
-        self._refusal = self._refusal or "the models were released by close()"
+        self.refusal = self.refusal or refusal
         self._release()
-
-
-def _pickled(text: str, model: Any) -> bytes:
-    try:
-        return pickle.dumps(model, pickle.HIGHEST_PROTOCOL)
-    except Exception as error:
-        raise TypeError(
-            f"the model of the key {shown(key_of(text))} cannot be moved out of memory, as it "
-            f"cannot be pickled ({error}); make it without lambdas and local functions, or raise "
-            "max_in_memory"
-        ) from error
 
 
 def _close(database: sqlite3.Connection, process: int) -> None:

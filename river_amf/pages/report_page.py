@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
@@ -20,15 +20,15 @@ _UNRANKED = ("n_samples", "coverage", "width", "status")
 _MEGABYTE = 1e6  # the unit of memory
 
 
-def page_of(records: Records, cells: Sequence[Sequence[str]], is_error: Mapping[str, bool]) -> Page:
+def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Page:
     """Return the page of runs.
 
-    Cells are those of the table of results as text, with their titles, and `is_error` says of which
-    columns smaller values are better.
+    `displayed` is the table of results as text, with titles, and `is_error` says of which columns
+    smaller values are better.
     """
     of_task = _of_numbers if records.is_regression else _of_labels
     sections = [
-        _results(records, cells, is_error),
+        _results(records, displayed, is_error),
         *_along(records),
         *of_task(records),
         _size(records),
@@ -51,39 +51,32 @@ def verdict(records: Records) -> str:
     scores = table[table["n_samples"] == table["n_samples"].max()][records.measure].dropna()
     if scores.empty:
         return "No model has a result."
-    written = (
-        "a mean absolute error of {:.4g}" if records.is_regression else "an accuracy of {:.1%}"
-    )
-    ranked = scores.sort_values(ascending=records.is_regression, kind="stable")
-    reached = ranked.map(written.format)
-    is_floor = ranked.index.isin([*records.floors])
-    if is_floor.any() and not is_floor.all():
-        floor, model = ranked.index[is_floor][0], ranked.index[~is_floor][0]
-        if ranked[floor] in (ranked.iloc[0], ranked[model]):
-            return (
-                f"No model is ahead of {floor}, with {reached[floor]}:"
-                f" {model} has {reached[model]}."
-            )
-    best = ranked.index[0]
-    if len(ranked) == 1:
-        return f"{best} is the only model with a result: {reached[best]}."
-    second = ranked.index[1]
-    if ranked[second] == ranked[best]:
-        return f"{best} and {second} are the best, with {reached[best]}."
-    lead = f"{100 * (ranked[best] - ranked[second]):.2g} percentage points above"
-    if records.is_regression:
-        lead = f"{1 - ranked[best] / ranked[second]:.1%} below"
-    return f"{best} is the best, with {reached[best]}, {lead} {second}."
+    is_error = records.is_regression
+    ranked = scores.sort_values(ascending=is_error, kind="stable")
+    written = "a mean absolute error of {:.4g}" if is_error else "an accuracy of {:.1%}"
+    best, *others = ranked.index
+    floors = ranked[ranked.index.isin([*records.floors])]
+    models = ranked.drop(floors.index)
+    if len(models) and len(floors) and floors.iloc[0] in (ranked[best], models.iloc[0]):
+        with_floor, with_model = map(written.format, (floors.iloc[0], models.iloc[0]))
+        floor, model = floors.index[0], models.index[0]
+        return f"No model is ahead of {floor}, with {with_floor}: {model} has {with_model}."
+    reached = written.format(ranked[best])
+    if others and ranked[others[0]] == ranked[best]:
+        return f"{best} and {others[0]} are the best, with {reached}."
+    lead = ""
+    if others:
+        second = ranked[others[0]]
+        by = f"{100 * (ranked[best] - second):.2g} percentage points above"
+        lead = f", {f'{1 - ranked[best] / second:.1%} below' if is_error else by} {others[0]}"
+    return f"{best} is the best, with {reached}{lead}."
 
 
-def _results(
-    records: Records, cells: Sequence[Sequence[str]], is_error: Mapping[str, bool]
-) -> Section:
+def _results(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Section:
     """Return the table of results, with the best figures in bold and memory in one unit."""
     columns = {}
-    (_, *titled), results = zip(*cells, strict=True), records.table.items()
-    for (title, *texts), (column, values) in zip(titled, results, strict=True):
-        shown = [*map(escaped, texts)]
+    for title, (column, values) in zip(displayed, records.table.items(), strict=True):
+        shown = [*map(escaped, displayed[title])]
         if column == "memory":
             title = "MB"
             shown = [f"{n / _MEGABYTE:.2f}" if math.isfinite(n) else "-" for n in values]

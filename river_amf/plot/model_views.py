@@ -25,12 +25,8 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
     ax
         Axes to draw on; by default those of a new figure.
     metric
-        Name of a column of `comparison.curves`, by default the first metric.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If this is no comparison, or no model has values of the metric.
+        Name of a column of `comparison.curves`, by default the first metric. ValueError if no model
+        has values of it.
 
     Examples
     --------
@@ -42,9 +38,6 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
     >>> [line.get_label() for line in ax.lines]
     ['forest', 'majority']
     """
-    if not isinstance(comparison, Comparison):
-        name = type(comparison).__name__
-        raise TypeError(f"comparison must come from evaluation.compare, got {name}")
     curves, table = comparison.curves, comparison.table
     metrics = [str(column) for column in curves.columns[2:]]
     metric = metrics[0] if metric is None else metric

@@ -36,8 +36,9 @@ def decision_surface(
     """Draw what a classifier or a regressor predicts over two numeric features.
 
     For a classifier, each point has the color of its most probable label, and is paler the less
-    probable that label is. For a regressor, a color bar shows the scale of the predictions. The
-    model itself is left as it is: a copy predicts.
+    probable that label is. For a regressor, a color bar shows the scale of the predictions. A copy
+    of the model predicts. TypeError or ValueError if the model is of another kind or has not
+    learned anything, or if the features are not two numeric ones with known values.
 
     Parameters
     ----------
@@ -55,19 +56,6 @@ def decision_surface(
     ax
         Axes to draw on; by default those of a new figure.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The axes that were drawn on. `ax.collections[0]` is the surface: an array of shape
-        (resolution, resolution) with the predictions of a regressor, or of shape (resolution,
-        resolution, 3) with the colors of a classifier.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the model is of another kind or has not learned anything, or if the features are not two
-        numeric ones with known values.
-
     Examples
     --------
     >>> from matplotlib.figure import Figure
@@ -82,10 +70,6 @@ def decision_surface(
     """
     integer(2)("resolution", resolution)
     samples, model = list(samples), copy.deepcopy(river_model(model))
-    if not all(hasattr(x, "get") for x, _ in samples):
-        raise TypeError(
-            "samples must be pairs of a dict and a label or target: zip(X.to_dict('records'), y)"
-        )
     if not isinstance(model, base.Classifier | base.Regressor):
         kind = type(model).__name__
         raise TypeError(f"model must be a river classifier or regressor, got {kind}")

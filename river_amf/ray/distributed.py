@@ -36,9 +36,7 @@ def _weighted(answers: list[Any], shares: list[float]) -> Any:
         ends = [[interval.lower, interval.upper] for interval in answers]
         return Interval(*_weighted(ends, shares))
     if isinstance(first, dict):
-        return dict(
-            zip(first, _weighted([[*each.values()] for each in answers], shares), strict=True)
-        )
+        return {label: _weighted([each[label] for each in answers], shares) for label in first}
     native: Any = functools.partial(
         nw.from_native, eager_only=True, allow_series=True, pass_through=True
     )
@@ -57,10 +55,8 @@ def _averaged(method: Callable[..., Any]) -> Any:
 
     @functools.wraps(method)
     def call(self: DistributedForest, *arguments: Any, **keywords: Any) -> Any:
-        X = next(iter([*arguments, *keywords.values()]), None)
-        n_rows = getattr(X, "shape", (1,))[0]
         function = methodcaller(method.__name__, *arguments, **keywords)
-        return _weighted(self._workers.call(function, n_rows), self._shares)
+        return _weighted(self._workers.call(function), self._shares)
 
     return call
 
@@ -80,8 +76,9 @@ class DistributedForest(CheckedParameters, base.Estimator):
     causes them. They leave all workers as they were. A single sample takes one or two milliseconds.
 
     A worker that dies, even in the middle of a call, is replaced by one in the same state. This
-    process keeps a copy of its forest and all calls since for that. For the death of this process
-    there are `save` and `load`.
+    process keeps a copy of its forest and all calls since for that. Once these take more memory
+    than the copies, it makes new ones; if it cannot, there is a RuntimeWarning. For the death of
+    this process there are `save` and `load`.
 
     Parameters
     ----------
@@ -90,9 +87,6 @@ class DistributedForest(CheckedParameters, base.Estimator):
         of `None` is drawn once.
     n_workers
         Number of workers, at most one for each tree. The trees are dealt as evenly as possible.
-    checkpoint_every
-        Number of rows between two copies of the workers' forests. If one cannot be made, there is a
-        RuntimeWarning.
 
     Raises
     ------
@@ -136,10 +130,9 @@ class DistributedForest(CheckedParameters, base.Estimator):
         kind = _Classifier if model.task == CLASSIFICATION else _Regressor
         return object.__new__(kind)  # type: ignore[return-value]
 
-    def __init__(self, model: Any, n_workers: int, *, checkpoint_every: int = 100_000) -> None:
+    def __init__(self, model: Any, n_workers: int) -> None:
         self.model = model
         self.n_workers = n_workers
-        self.checkpoint_every = checkpoint_every
         if model._has_learnt:
             raise ValueError(
                 "model has learned, and its trees cannot be divided; pass model.clone()"
@@ -162,7 +155,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
 
     def _start(self, models: list[Any]) -> None:
         self._shares = [model.n_estimators / self.model.n_estimators for model in models]
-        self._workers = Workers(models, self.checkpoint_every)
+        self._workers = Workers(models)
 
     @property
     def _has_learnt(self) -> bool:
@@ -196,7 +189,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
         places.replace(os.fsdecode(path), write)
 
     @classmethod
-    def load(cls, path: persistence.PathLike, *, checkpoint_every: int = 100_000) -> Self:
+    def load(cls, path: persistence.PathLike) -> Self:
         """Load a forest from a file, with as many workers as it had.
 
         Raises
@@ -212,8 +205,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
         if not models or not all(isinstance(model, Forest) for model in models):
             raise FileError(f"{path} holds other models than forests")
         n_estimators = sum(model.n_estimators for model in models)
-        whole = models[0].clone({"n_estimators": n_estimators})
-        forest = cls(whole, len(models), checkpoint_every=checkpoint_every)
+        forest = cls(models[0].clone({"n_estimators": n_estimators}), len(models))
         if [model._parameters for model in models] != [m._parameters for m in forest._dealt()]:
             raise FileError(f"{path} holds forests that are not those of the workers of one forest")
         forest._start(models)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import os
 from operator import methodcaller
 from typing import Any, ClassVar
 
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
+from river_amf.keyed.blocks import Block
 from river_amf.keyed.keyed_model import KeyedModel
 from river_amf.keyed.keys import share_of
-from river_amf.keyed.routing import Block
 from river_amf.parameters import Check
 from river_amf.ray.workers import CHECKS, Workers
 
@@ -32,16 +33,12 @@ class _Share:
         (result,) = self._models._everywhere(method)
         return result
 
-    def answer(self, block: Block, predict: str, learns: bool) -> dict[int, Any]:
-        """Predict or learn the rows of these keys, or both; return the predictions by row."""
-        block.rows = {
-            text: rows
-            for text, rows in block.rows.items()
-            if share_of(text, self._n_shares) == self._number
-        }
+    def give(self, block: Block, predict: str) -> dict[int, Any]:
+        """Give each of these models its rows; return the predictions by row."""
+        n, own = self._n_shares, self._number
+        block.rows = {text: rows for text, rows in block.rows.items() if share_of(text, n) == own}
         self._used |= block.rows.keys()
-        answers = self._models._answer(block, predict, learns)
-        return {row: answers[row] for rows in block.rows.values() for row in rows}
+        return self._models._give(block, predict)
 
     def changes(self) -> list[tuple[str, bytes]]:
         """Return the models that may have changed since the last flush, pickled."""
@@ -67,10 +64,8 @@ class DistributedKeyed(KeyedModel):
         *,
         max_in_memory: int | None = None,
         folder: str | os.PathLike[str] | None = None,
-        checkpoint_every: int = 100_000,
     ) -> None:
         self.n_workers = n_workers
-        self.checkpoint_every = checkpoint_every
         super().__init__(factory, key, max_in_memory=max_in_memory, folder=folder)
 
     def _open(self, kind: str) -> None:
@@ -82,11 +77,11 @@ class DistributedKeyed(KeyedModel):
             models = self._local(self.factory, self.key, max_in_memory=limit)
             models._store.put(each for each in stored if share_of(each[0], n) == i)
             shares.append(_Share(models, i, n))
-        self._workers = Workers(shares, self.checkpoint_every)
+        self._workers = Workers(shares)
 
     def _at(self, text: str, method: str, *arguments: Any) -> Any:
         call = methodcaller("at", text, method, *arguments)
-        (result,) = self._workers.call(call, 1, share_of(text, self.n_workers))
+        (result,) = self._workers.call(call, share_of(text, self.n_workers))
         if method == "remove":
             self._store.remove(text)
         return result
@@ -94,15 +89,12 @@ class DistributedKeyed(KeyedModel):
     def _everywhere(self, method: str) -> list[Any]:
         return self._workers.call(methodcaller("everywhere", method))
 
-    def _answer(self, block: Block, predict: str, learns: bool) -> list[Any]:
+    def _give(self, block: Block, predict: str) -> dict[int, Any]:
         sent = copy.copy(block)
         sent.frame = None
-        call = methodcaller("answer", sent, predict, learns)
-        by_row: dict[int, Any] = {}
         is_atomic = False  # a bad row of one key may follow those of others
-        for answers in self._workers.call(call, len(block), None, is_atomic):
-            by_row |= answers
-        return [by_row[row] for row in range(len(block))]
+        answers = self._workers.call(methodcaller("give", sent, predict), None, is_atomic)
+        return dict(itertools.chain(*(each.items() for each in answers)))
 
     def _flush(self, position: Any) -> None:
         if self.folder is not None:
@@ -141,8 +133,6 @@ class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
     folder
         Where `flush` writes to, on this machine: the folder of a `KeyedClassifier`, which either of
         them continues, with any number of workers. All models are read when the object is made.
-    checkpoint_every
-        As in `DistributedForest`. This process keeps a copy of all models.
 
     Examples
     --------

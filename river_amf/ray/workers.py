@@ -10,20 +10,15 @@ from typing import Any, NamedTuple, NoReturn
 
 import ray
 from ray.cloudpickle import dumps
-from ray.exceptions import RayError
+from ray.exceptions import RayError, RayTaskError
 
 from river_amf.engine.lock import Guarded, exclusive
 from river_amf.parameters import Check, integer
 from river_amf.ray.cluster import connect
 
-CHECKS: dict[str, Check] = {"n_workers": integer(1), "checkpoint_every": integer(1)}
+CHECKS: dict[str, Check] = {"n_workers": integer(1)}
 _MOST_DEATHS = 3  # of an actor in one call
-
-
-class _Raised(NamedTuple):
-    """An error as a result; an error that Ray raises is a failure of the actor."""
-
-    error: Exception
+_FEW_BYTES = 10_000_000  # of calls, for which no checkpoint is made
 
 
 class _Process:
@@ -35,25 +30,11 @@ class _Process:
             self.call(call)
 
     def call(self, call: bytes) -> bytes:
-        """Return the pickled result of a function of the model, or its error, and the warnings."""
+        """Return the pickled result of a function of the model, and the warnings."""
         with warnings.catch_warnings(record=True) as caught:
-            try:
-                packed: bytes = dumps(pickle.loads(call)(self._model))
-            except MemoryError:  # half of the call may have been done: the actor is replaced
-                raise
-            except Exception as error:
-                packed = _packed_error(error)
-        result: bytes = dumps((packed, [warning.message for warning in caught]))
-        return result
-
-
-def _packed_error(error: Exception) -> bytes:
-    try:
-        packed: bytes = dumps(_Raised(error))
-        pickle.loads(packed)
-    except Exception:
-        packed = dumps(_Raised(RuntimeError(f"{type(error).__name__}: {error}")))
-    return packed
+            result = pickle.loads(call)(self._model)
+        packed: bytes = dumps((result, [warning.message for warning in caught]))
+        return packed
 
 
 _Actor: Any = ray.remote(max_restarts=0, num_cpus=0, scheduling_strategy="SPREAD")(_Process)
@@ -69,34 +50,31 @@ class _Past(NamedTuple):
 class Workers(Guarded):
     """Actors that hold a model each, from the first call on.
 
-    This process keeps a pickle of each model, its checkpoint, and all calls since. An actor that
-    dies is replaced by another one, which starts from the checkpoint and repeats the calls. A call
-    that raises an error changes no model, and is not repeated.
+    This process keeps a pickle of each model, its checkpoint, and all calls since, until these are
+    larger. An actor that dies is replaced by another one, which starts from the checkpoint and
+    repeats the calls. A call that raises an error changes no model, and is not repeated.
 
     Parameters
     ----------
     models
         The models, which can be pickled. Their results depend on nothing but the calls.
-    checkpoint_every
-        Number of rows between two checkpoints.
     """
 
-    def __init__(self, models: Iterable[Any], checkpoint_every: int) -> None:
+    def __init__(self, models: Iterable[Any]) -> None:
         super().__init__()
-        self._past = _Past([dumps(model) for model in models], [])
+        self._keep([dumps(model) for model in models])
         self._everyone = range(len(self._past.checkpoints))
         self._actors: list[Any] = [None for _ in self._everyone]
-        self._checkpoint_every = checkpoint_every
-        self._n_rows = 0  # since the last attempt to make a checkpoint
         self._is_closed = False
+
+    def _keep(self, checkpoints: list[bytes]) -> None:
+        self._past = _Past(checkpoints, [])
+        self._n_bytes = 0  # of the calls
+        self._most_bytes = max(_FEW_BYTES, sum(map(len, checkpoints)))
 
     @exclusive
     def call(
-        self,
-        function: Callable[[Any], Any],
-        n_rows: int = 1,
-        only: int | None = None,
-        is_atomic: bool = True,
+        self, function: Callable[[Any], Any], only: int | None = None, is_atomic: bool = True
     ) -> list[Any]:
         """Return the results of a function of each model, or of that of one worker.
 
@@ -106,30 +84,29 @@ class Workers(Guarded):
         after all other errors, actors are replaced.
         """
         call, to = dumps(function), self._everyone if only is None else [only]
+        is_refused = False
         try:
-            results, messages = self._results(call, to)
-            errors = [result.error for result in results if isinstance(result, _Raised)]
-            is_refused = is_atomic and len(errors) == len(to)
-            if errors and not (is_refused and isinstance(errors[0], TypeError | ValueError)):
+            results, messages, errors = self._results(call, to)
+            if errors:
+                is_refused = is_atomic and len(errors) == len(to)
+                is_refused = is_refused and isinstance(errors[0], TypeError | ValueError)
                 raise errors[0]
             for message in messages:
                 warnings.warn(message, stacklevel=4)
-            if not errors:
-                self._past.calls.append((call, to))
+            self._past.calls.append((call, to))
         except BaseException:
-            self._end(to)
+            if not is_refused:
+                self._end(to)
             raise
-        if errors:
-            raise errors[0]
-        self._n_rows += n_rows
-        if self._n_rows >= self._checkpoint_every:
-            self._n_rows = 0
+        self._n_bytes += len(call)
+        if self._n_bytes > self._most_bytes:
             try:
                 self._make_checkpoints()
             except Exception as error:
+                self._most_bytes = 2 * self._n_bytes
                 warnings.warn(
                     f"no checkpoint of the workers could be made, and the next one is tried after "
-                    f"{self._checkpoint_every} more rows; until then this process keeps the "
+                    f"{self._n_bytes} more bytes; until then this process keeps the "
                     f"{len(self._past.calls)} calls since the last one: {error}",
                     RuntimeWarning,
                     stacklevel=4,
@@ -152,20 +129,30 @@ class Workers(Guarded):
         raise TypeError("a model over workers cannot be copied or pickled")
 
     def _make_checkpoints(self) -> None:
-        packed, _ = self._results(dumps(dumps), self._everyone)
-        for result in packed:
-            if isinstance(result, _Raised):
-                raise result.error
-        self._past = _Past(packed, [])
+        packed, _, errors = self._results(dumps(dumps), self._everyone)
+        if errors:
+            raise errors[0]
+        self._keep(packed)
 
-    def _results(self, call: bytes, to: Sequence[int]) -> tuple[list[Any], list[Warning]]:
-        """Let workers make a call; return the results, and the warnings without repetition."""
+    def _results(
+        self, call: bytes, to: Sequence[int]
+    ) -> tuple[list[Any], Iterable[Warning], list[Exception]]:
+        """Let workers make a call; return results, warnings without repetition, and errors."""
         if self._is_closed:
             raise RuntimeError("the workers have been ended by close()")
+        results: list[Any] = []
+        messages: dict[str, Warning] = {}
+        errors: list[Exception] = []
         refs = [self._sent(call, i) for i in to]
-        answers = [self._result(ref, call, i) for ref, i in zip(refs, to, strict=True)]
-        messages = {str(message): message for _, given in answers for message in given}
-        return [pickle.loads(packed) for packed, _ in answers], [*messages.values()]
+        for i, ref in zip(to, refs, strict=True):
+            try:
+                result, given = self._result(ref, call, i)
+            except RayTaskError as error:
+                errors.append(error.cause)
+            else:
+                results.append(result)
+                messages |= {str(message): message for message in given}
+        return results, messages.values(), errors
 
     def _sent(self, call: bytes, i: int) -> Any:
         """Send a call to a worker, whose actor may have to be started; return Ray's reference."""
@@ -181,6 +168,9 @@ class Workers(Guarded):
             try:
                 return pickle.loads(ray.get(ref))
             except RayError as error:
+                # After a MemoryError half of the call may have been done.
+                if isinstance(error, RayTaskError) and not isinstance(error.cause, MemoryError):
+                    raise
                 self._end([i])
                 if n_deaths == _MOST_DEATHS:
                     reason = str(error).strip().splitlines()[-1]

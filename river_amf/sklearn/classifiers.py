@@ -22,6 +22,24 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
     It wraps a `river_amf.AMFClassifier`, available as `model_`. With `shuffle=False`, both make the
     same predictions, down to the last bit.
 
+    Parameters
+    ----------
+    random_state : int | np.random.RandomState | None
+        Seed for reproducible results: an integer >= 0, a numpy `RandomState`, or `None` for numpy's
+        global one. Of the latter two, a seed is drawn whenever training starts.
+    n_jobs : int | None
+        Number of threads; -1 means one per core, and `None` means 1, as elsewhere in scikit-learn.
+    class_weight : dict[Any, float] | str | None
+        Dict from class to the weight of its rows, by default 1, or (only for `fit`) `"balanced"`
+        for n_samples / (n_classes * n_samples_of_the_class). `partial_fit` multiplies these by
+        `sample_weight`. Rows of weight 0 are not learned.
+    shuffle : bool
+        Whether `fit` learns the rows in random order, drawn from `random_state`. Set it to `False`
+        for rows in order of time whose latest are most like those to come: then `fit` does what the
+        river class does, row by row. `partial_fit` never shuffles.
+    others
+        As in `river_amf.AMFClassifier`.
+
     Attributes
     ----------
     model_ : river_amf.AMFClassifier

@@ -19,23 +19,11 @@ from river_amf.inputs import dates, frames, sparse_rows
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import shown
 from river_amf.inputs.row_problems import renumbered
-from river_amf.parameters import TEXTS, flag, take_parameters
+from river_amf.parameters import flag
 from river_amf.sklearn import checks
 
 Floats = NDArray[np.float64]
 
-_TEXTS = {
-    **TEXTS,
-    "random_state": "Seed for reproducible results: an integer >= 0, a numpy `RandomState`, or"
-    " `None` for numpy's global one. Of the latter two, a seed is drawn whenever training starts.",
-    "n_jobs": TEXTS["n_jobs"] + " `None` means 1, as elsewhere in scikit-learn.",
-    "class_weight": "Dict from class to the weight of its rows, by default 1, or (only for `fit`)"
-    ' `"balanced"` for n_samples / (n_classes * n_samples_of_the_class). `partial_fit` multiplies'
-    " these by `sample_weight`. Rows of weight 0 are not learned.",
-    "shuffle": "Whether `fit` learns the rows in random order, drawn from `random_state`. Set it to"
-    " `False` for rows in order of time whose latest are most like those to come: then `fit` does"
-    " what the river class does, row by row. `partial_fit` never shuffles.",
-}
 _ADDED = ("class_weight", "shuffle")  # parameters that the river class does not have
 
 
@@ -61,7 +49,17 @@ class ForestEstimator(BaseEstimator):
             others.append(first.replace(name="class_weight", default=None, annotation=type_))
         others.append(first.replace(name="shuffle", default=True, annotation="bool"))
         others = [p.replace(kind=p.KEYWORD_ONLY) for p in others]
-        take_parameters(cls, [first, *others], lambda self, **p: vars(self).update(p), _TEXTS)
+        signature = inspect.Signature([first, *others])
+
+        def __init__(self: Any, *arguments: Any, **named: Any) -> None:
+            bound = signature.bind(*arguments, **named)
+            bound.apply_defaults()
+            vars(self).update(bound.arguments)
+
+        begin: Any = __init__
+        own = first.replace(name="self", default=first.empty)
+        begin.__signature__ = signature.replace(parameters=[own, first, *others])
+        cls.__init__ = begin  # type: ignore[method-assign]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

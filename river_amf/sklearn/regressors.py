@@ -21,6 +21,13 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
     It wraps a `river_amf.AMFRegressor`, available as `model_`. With `shuffle=False`, both make the
     same predictions, down to the last bit.
 
+    Parameters
+    ----------
+    random_state, n_jobs, shuffle
+        As in `AMFClassifier`.
+    others
+        As in `river_amf.AMFRegressor`.
+
     Attributes
     ----------
     model_ : river_amf.AMFRegressor

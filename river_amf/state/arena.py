@@ -203,7 +203,10 @@ class Arena:
         n_numbers = capacities["voter"] * n_labels + int(self.settings["n_features"][0])
         most = int(self.settings["max_pending"][0])
         self.most_pending = min(most, _PENDING_BYTES // (8 * (n_numbers + N_MADE_BY)))
-        for name, place in zip(OUTPUT_FIELDS, output_places(capacities), strict=False):
+        places = tuple(output_places(capacities))
+        if self.__dict__.get("places") != places:  # or buffers for predictions go on to fit
+            self.places = places
+        for name, place in zip(OUTPUT_FIELDS, places, strict=False):
             handle[f"{name}_place"] = 8 * place
 
     def _with(self, arrays: dict[str, Array], capacities: dict[str, int]) -> Arena:
@@ -238,11 +241,11 @@ class Arena:
         }
 
     def new_prediction(self) -> PredictionBuffer:
-        """Return a buffer for a prediction, valid as long as `capacities` is the same object."""
-        values = np.zeros(output_places(self.capacities)[-1])
+        """Return a buffer for a prediction, valid as long as `places` is the same object."""
+        values = np.zeros(self.places[-1])
         found = self._output(values)
         found["made_by"][[VERSION, N_LEARNED]] = -1.0  # by none
-        first, stop = self.capacities["vote"], output_places(self.capacities)[3]
+        first, stop = self.capacities["vote"], self.places[3]
         return PredictionBuffer(
             values[:first].data,
             values.ctypes.data,
@@ -268,7 +271,7 @@ class Arena:
 
     def _output(self, buffer: Array) -> dict[str, Array]:
         """Return the arrays in a buffer, by name."""
-        parts = np.split(buffer, output_places(self.capacities)[1:-1])
+        parts = np.split(buffer, self.places[1:-1])
         named = zip(shapes(self.capacities, OUTPUT_FIELDS).items(), parts, strict=True)
         return {name: part.reshape(shape) for (name, shape), part in named}
 

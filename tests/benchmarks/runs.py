@@ -51,8 +51,8 @@ def open_course(name: str, data: Path) -> Course:
     if name in TRACKS:
         track = TRACKS[name]
         return Course(list(track), track.n_features, track.drifts)
-    stream = load(name, data, DATA.get(name))
-    return Course(list(stream), stream.n_numeric + stream.n_categorical)
+    samples = list(load(name, data, DATA.get(name)))
+    return Course(samples, len({feature for x, _ in samples for feature in x}))
 
 
 def fill(samples: list[Sample]) -> list[Sample]:

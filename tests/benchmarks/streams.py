@@ -64,8 +64,7 @@ def load(name: str, data: Path, limit: int | None = None) -> Stream:
     if path is None:
         return load_stream(name, limit=limit)
     stream = load_stream(str(path), categorical=CODES.get(name, ()), limit=limit)
-    samples = list(stream.samples)  # so that reading is not timed
-    return Stream(name, len(samples), stream.n_numeric, stream.n_categorical, samples)
+    return Stream(name, list(stream.samples))  # so that reading is not timed
 
 
 def frame_of(name: str, data: Path, limit: int | None = None) -> tuple[pd.DataFrame, pd.Series]:
@@ -77,7 +76,7 @@ def frame_of(name: str, data: Path, limit: int | None = None) -> tuple[pd.DataFr
 def as_numbers(stream: Stream) -> Stream:
     """Turn codes back into numbers: river's forest takes no categories."""
     samples = [({name: float(value) for name, value in x.items()}, y) for x, y in stream]
-    return Stream(stream.name, len(samples), stream.n_numeric, stream.n_categorical, samples)
+    return Stream(stream.name, samples)
 
 
 def make_parser(doc: str, streams: Sequence[str] = ()) -> argparse.ArgumentParser:

@@ -144,7 +144,7 @@ def test_file_has_numbers_of_its_dates(tmp_path):
     stream, start = load_stream(csv), dt.datetime(2024, 5, 17, 13, 30)
     first = {"day": start.date(), "at": start, "shop": "north"}
     assert next(iter(stream)) == (date_features(first), 1.5)
-    assert (stream.n_numeric, stream.n_categorical) == (9, 1)
+    assert stream.kinds == {"day": "date", "at": "date", "shop": "category"}
     frame = pd.read_csv(csv, na_values="NA")
     lines.write_text("".join(json.dumps(x) + "\n" for x in frame.to_dict("records")))
     frame["at"] = pd.to_datetime(frame["at"], format="ISO8601", utc=True)
@@ -164,4 +164,4 @@ def test_dates_in_file_stay_text_as_category_or_label(tmp_path):
     path.write_text(TABLE + "2024-05-20,,north,1\n" * 9 + "soon,,north,1\n")
     with pytest.warns(UserWarning, match="'day': it holds numbers .or dates. and some .*=soon"):
         load_stream(path)
-    assert load_stream(path, missing=["soon"]).n_numeric == 9
+    assert load_stream(path, missing=["soon"]).kinds["day"] == "date"

@@ -7,11 +7,9 @@ import pickle
 import urllib.request
 
 import pytest
-from river import evaluate, metrics
-from river.datasets import AirlinePassengers, WaterFlow, base, synth
+from river.datasets import AirlinePassengers, WaterFlow, base
 
-from river_amf.evaluation import BUNDLED, STREAMS, TRACKS, EvaluationError, load_stream, load_track
-from river_amf.evaluation.tracks import DriftStream
+from river_amf.evaluation import BUNDLED, STREAMS, TRACKS, load_stream
 
 RULES = [
     lambda x: x["size"] == 0 and x["color"] == 0,
@@ -77,14 +75,6 @@ def test_gradual_drift_follows_the_sigmoid(name):
             assert share == pytest.approx(expected / 250, abs=0.1)
 
 
-def test_width_too_small_for_river_is_refused():
-    concepts = [synth.SEA(seed=1), synth.SEA(seed=2)]
-    for width in (39, -1):
-        with pytest.raises(ValueError, match=f"width must be 0 or at least 40, got {width}"):
-            DriftStream("narrow", concepts, period=2000, width=width)
-    assert len(list(DriftStream("wide enough", concepts, period=2000, width=40))) == 4000
-
-
 @pytest.mark.parametrize("name", BUNDLED)
 def test_bundled_dataset_suits_any_model(name):
     stream = load_stream(name.lower())
@@ -93,7 +83,7 @@ def test_bundled_dataset_suits_any_model(name):
     assert stream.task == ("regression" if is_regression else "classification")
     samples = list(stream)
     assert len(samples) == stream.n_samples
-    assert {len(x) for x, _ in samples} == {stream.n_numeric}
+    assert {len(x) for x, _ in samples} == {len(stream.kinds)}
     assert {type(value) for x, _ in samples for value in x.values()} <= {int, float, bool}
     assert not is_regression or {type(y) for _, y in samples} <= {int, float}
 
@@ -111,13 +101,6 @@ def test_times_become_numbers(dataset, parts):
     assert list(load_stream(type(dataset).__name__)) == expected
 
 
-def test_track_has_its_streams():
+def test_tracks_are_kinds_of_drift():
     assert list(TRACKS) == ["abrupt", "gradual", "moving", "recurring"]
     assert sum(TRACKS.values(), ()) == tuple(STREAMS)
-    for name, streams in TRACKS.items():
-        track = load_track(name.upper())
-        assert isinstance(track, evaluate.Track)
-        assert track.name == name and isinstance(track.metric, metrics.Accuracy)
-        assert [dataset.name for dataset in track] == list(streams)
-    with pytest.raises(EvaluationError, match=r"unknown track 'abrubt' \(did you mean 'abrupt'\?"):
-        load_track("abrubt")

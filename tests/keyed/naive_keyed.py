@@ -1,12 +1,12 @@
 """A model for each key, plainly: a dict of models, row by row."""
 
-from river_amf.keyed.adapters import SMALLEST_BLOCK
+from river_amf.keyed.blocks import MANY
 
 
 class NaiveKeyed:
     """What KeyedClassifier and KeyedRegressor have to equal, whatever is in memory."""
 
-    def __init__(self, factory, key):
+    def __init__(self, factory, key="user"):
         self.factory = factory
         self.key = key
         self.models = {}
@@ -27,27 +27,13 @@ class NaiveKeyed:
         key, features = self.split(x)
         return getattr(self.models.get(key, self.factory()), method)(features)
 
-    def learn_many(self, rows, y, w=None):
-        """Learn the rows one by one."""
-        for i, x in enumerate(rows):
-            self.learn_one(x, y[i], None if w is None else w[i])
-
-    def learn_blocks(self, X, y):
+    def learn_many(self, X, y, w=None):
         """Learn the rows of each key as one frame of pandas, or one by one if there are few."""
         for key, part in X.groupby(self.key, sort=False):
-            model = self.models.setdefault(key, self.factory())
-            features = part.drop(columns=self.key)
-            if len(part) >= SMALLEST_BLOCK:
-                model.learn_many(features, y[part.index])
+            columns = {"y": y[part.index]} | ({} if w is None else {"w": w[part.index]})
+            if len(part) >= MANY and hasattr(self.factory(), "learn_many"):
+                model = self.models.setdefault(key, self.factory())
+                model.learn_many(part.drop(columns=self.key), **columns)
             else:
-                for x, label in zip(features.to_dict("records"), y[part.index], strict=True):
-                    model.learn_one(x, label)
-
-    def predict_blocks(self, method, X):
-        """Return what each model says of its rows, in the order of the rows."""
-        answers = {}
-        for key, part in X.groupby(self.key, sort=False):
-            model = self.models.get(key, self.factory())
-            found = getattr(model, method)(part.drop(columns=self.key))
-            answers.update(zip(part.index, found.to_numpy().tolist(), strict=True))
-        return [answers[row] for row in X.index]
+                for x, *values in zip(part.to_dict("records"), *columns.values(), strict=True):
+                    self.learn_one(x, *values)

@@ -16,17 +16,13 @@ FOREST = AMFClassifier(n_estimators=2, seed=1)
 LOGISTIC = linear_model.LogisticRegression()
 
 
-def changed(**columns):
-    return FRAME.assign(**columns)
-
-
 BLOCKS = {
     "not a frame": ([[1, 2]], LABELS, None, TypeError, "X must be a dataframe"),
     "no key": (FRAME[["a"]], LABELS, None, ValueError, r"X lacks the column 'user' .*has \['a'\]"),
-    "missing key": (changed(user=["a", "b", None, "a", "b"]), LABELS, None, ValueError,
+    "missing key": (FRAME.assign(user=["a", "b", None, "a", "b"]), LABELS, None, ValueError,
                     "row 2: column 'user': a key must not be missing"),
-    "NaN": (changed(user=[1, 2, 3, np.nan, 1]), LABELS, None, ValueError, "row 3: column 'user'"),
-    "a list": (changed(user=["a", "b", [1], "a", "b"]), LABELS, None, TypeError,
+    "NaN": (FRAME.assign(user=[1, 2, 3, np.nan, 1]), LABELS, None, ValueError, "row 3: column"),
+    "a list": (FRAME.assign(user=["a", "b", [1], "a", "b"]), LABELS, None, TypeError,
                "row 2: column 'user': a key must be text"),
     "few labels": (FRAME, LABELS[:4], None, ValueError, "X has 5 rows, but y has 4 values"),
     "no labels": (FRAME, None, None, TypeError, "y must be a series"),
@@ -70,7 +66,7 @@ def test_bad_row_is_named_and_keys_before_it_learn(n):
 def test_error_of_a_river_model_notes_row_and_key():
     model = KeyedClassifier(LOGISTIC, "user")
     with pytest.raises(Exception) as caught:
-        model.learn_many(changed(a=[1, "red", 2, 3, 4]), LABELS)
+        model.learn_many(FRAME.assign(a=[1, "red", 2, 3, 4]), LABELS)
     assert caught.value.__notes__ == ["in row 1, of the key 'b'"]
 
 
@@ -95,51 +91,38 @@ def test_bad_sample_changes_nothing(x, kind, message):
         model.learn_many(FRAME, LABELS)
 
 
-def test_weights_need_a_model_that_takes_them():
-    model = KeyedClassifier(_Plain(), "user")
-    model.learn_one({"user": "a", "a": 1}, True, w=1.0)
-    for call in (
-        lambda: model.learn_one({"user": "a", "a": 1}, True, w=2.0),
-        lambda: model.learn_many(FRAME, LABELS, [1.0] * 5),
-    ):
-        with pytest.raises(TypeError, match="unexpected keyword argument 'w'"):
-            call()
-
-
-class _Plain(base.Classifier):
+class Plain(base.Classifier):
     """A classifier without blocks or weights."""
 
     def learn_one(self, x, y):
         """Learn nothing."""
 
 
+def test_weights_need_a_model_that_takes_them():
+    model = KeyedClassifier(Plain(), "user")
+    model.learn_one({"user": "a", "a": 1}, True, w=1.0)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'w'"):
+        model.learn_one({"user": "a", "a": 1}, True, w=2.0)
+
+
+OF_CLASSIFIER = "factory of a KeyedClassifier must be a river classifier, .* of type "
+OF_REGRESSOR = "factory of a KeyedRegressor must be a river regressor, .* of type "
+LINEAR = linear_model.LinearRegression()
+
+
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("kind", "parameters", "message"),
     [
-        (
-            {"factory": 3},
-            "a KeyedClassifier must be a river classifier, .*, got a value of type int",
-        ),
-        (
-            {"factory": linear_model.LinearRegression()},
-            "got a value of type LinearRegression",
-        ),
-        ({"key": None}, "key must be the name of a feature"),
-        ({"key": []}, "key must be the name of a feature, .* or a list of names"),
-        ({"max_in_memory": 0}, "max_in_memory must be an integer >= 1 or None, got 0"),
-        ({"folder": 3}, "folder must be the path of a folder or None, got 3"),
+        (KeyedClassifier, {"factory": 3}, f"{OF_CLASSIFIER}int"),
+        (KeyedClassifier, {"factory": lambda: LINEAR}, f"{OF_CLASSIFIER}LinearRegression"),
+        (KeyedRegressor, {"factory": LOGISTIC}, f"{OF_REGRESSOR}LogisticRegression"),
+        (KeyedRegressor, {"factory": lambda: 3}, f"{OF_REGRESSOR}int"),
+        (KeyedClassifier, {"key": None}, "key must be the name of a feature"),
+        (KeyedClassifier, {"key": []}, "key must be the name of a feature, .* or a list of names"),
+        (KeyedClassifier, {"max_in_memory": 0}, "max_in_memory must be an integer >= 1 or None"),
+        (KeyedClassifier, {"folder": 3}, "folder must be the path of a folder or None, got 3"),
     ],
 )
-def test_parameters_are_checked(parameters, message):
-    good = {"factory": linear_model.LogisticRegression(), "key": "user"}
+def test_parameters_are_checked(kind, parameters, message):
     with pytest.raises(ValueError, match=message):
-        KeyedClassifier(**good | parameters)
-
-
-@pytest.mark.parametrize("kind", [KeyedClassifier, KeyedRegressor])
-def test_wrong_factory_is_refused(kind):
-    wrong = linear_model.LinearRegression() if kind is KeyedClassifier else LOGISTIC
-    for made in (wrong, 3):
-        got = f"of a {kind.__name__} must be .*, got a value of type {type(made).__name__}"
-        with pytest.raises(ValueError, match=got):
-            kind(lambda made=made: made, "user")
+        kind(**{"factory": LOGISTIC, "key": "user"} | parameters)

@@ -13,251 +13,164 @@ import recipes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_keyed import NaiveKeyed
-from river import linear_model, naive_bayes, preprocessing
+from river import base, linear_model, naive_bayes, preprocessing
 
-from river_amf import AMFClassifier, AMFRegressor, OnlineDummyClassifier
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    OnlineDummyClassifier,
+)
+from river_amf.forest import Forest
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
 
-LOGISTIC = preprocessing.StandardScaler() | linear_model.LogisticRegression()
-CLASSIFIERS = {
-    "forest": AMFClassifier(n_estimators=2, seed=1),
-    "logistic": LOGISTIC,
+SCALER = preprocessing.StandardScaler()
+FORESTS = (AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor)
+MODELS = {
+    **{kind.__name__: kind(n_estimators=2, seed=1) for kind in FORESTS},
+    "words": AMFClassifier(n_estimators=2, seed=1, absent="zero"),
+    "logistic": SCALER | linear_model.LogisticRegression(),
     "bayes": naive_bayes.GaussianNB(),
     "dummy": OnlineDummyClassifier(),
-    "words": AMFClassifier(n_estimators=2, seed=1, absent="zero"),
+    "linear": SCALER | linear_model.LinearRegression(),
 }
-REGRESSORS = {
-    "forest": AMFRegressor(n_estimators=2, seed=1),
-    "linear": preprocessing.StandardScaler() | linear_model.LinearRegression(),
-}
+WITHOUT_WEIGHTS = ("bayes",)
 KEYS = ("ann", 7, ("shop", 2), "", datetime.date(2020, 1, 1))
+LIBRARIES = {
+    "pandas": lambda X: X,
+    "polars": pl.from_pandas,
+    "pyarrow": lambda X: pa.Table.from_pandas(X, preserve_index=False),
+}
 
 
-def stream(n, *, n_keys=3, seed=0):
-    """Return samples with keys, and their labels."""
-    rng = np.random.default_rng(seed)
-    samples = []
-    for _ in range(n):
-        who = int(rng.integers(n_keys))
-        x = {"a": float(rng.normal()), "user": f"user {who}", "b": float(rng.normal())}
-        samples.append((x, bool(x["a"] > (who - 1) / 2)))
-    return samples
+def keyed(name, **options):
+    """Return a model for each key, and a dict of models."""
+    model = MODELS[name]
+    kind = KeyedRegressor if isinstance(model, base.Regressor) else KeyedClassifier
+    return kind(model, "user", **options), NaiveKeyed(model.clone)
 
 
-def frame_of(samples):
-    """Return samples as a frame and labels."""
-    X, y = zip(*samples, strict=True)
-    return pd.DataFrame(X), [*y]
+def stream(n, name="AMFClassifier"):
+    """Return a frame with keys, few of them with many rows, and labels or targets."""
+    rng = np.random.default_rng(0)
+    who = rng.choice(5, n, p=[0.5, 0.3, 0.1, 0.05, 0.05])
+    columns = {"a": rng.normal(size=n), "user": [f"user {i}" for i in who]}
+    X = pd.DataFrame(columns | {"b": rng.normal(size=n)}, index=np.arange(n) + 7)
+    labels = X["a"] > (who - 1) / 2
+    return X, X["a"] + labels if isinstance(MODELS[name], base.Regressor) else labels
 
 
-def features_of(frame):
-    """Return the rows of a frame of numbers and keys as samples."""
-    return frame.to_dict("records")
+def pickles(models):
+    return {key: pickle.dumps(models[key]) for key in models}
 
 
-SAMPLE = st.tuples(st.sampled_from(KEYS), st.integers(-3, 3), st.booleans())
-ONE = st.tuples(st.sampled_from(["learn", "predict"]), SAMPLE)
-MANY = st.tuples(st.sampled_from(["block", "test then train"]), st.lists(SAMPLE, max_size=6))
-OTHER = st.tuples(st.sampled_from(["flush", "crash", "copy", "no room"]), st.none())
+def listed(found, library):
+    """Return a series as a list, a frame of probabilities as those of True, None without."""
+    assert type(found).__module__.split(".")[0] == library
+    if isinstance(found, pd.DataFrame | pl.DataFrame | pa.Table):
+        found = found[True if library == "pandas" else "True"]
+    values = found.to_pylist() if library == "pyarrow" else found.to_list()
+    return [None if value != value else value for value in values]
 
 
-class Pair:
-    """A model for each key and a dict of models, which do the same."""
+@pytest.mark.parametrize(
+    ("max_in_memory", "library"), [(None, "pandas"), (1, "polars"), (2, "pyarrow")]
+)
+@pytest.mark.parametrize("name", MODELS)
+def test_keyed_equals_a_dict(name, max_in_memory, library):
+    model, naive = keyed(name, max_in_memory=max_in_memory)
+    X, y = stream(1500, name)
+    w = pd.Series(np.arange(1500) % 4 / 2, X.index)
+    proba = "predict_proba" if isinstance(model, base.Classifier) else "predict"
+    for x, label, weight in zip(X[:100].to_dict("records"), y, w, strict=False):
+        before = dict(x)
+        for method in (f"{proba}_one", "predict_one"):
+            assert getattr(model, method)(x) == naive.answer(method, x)
+        options = {} if name in WITHOUT_WEIGHTS else {"w": weight}
+        for each in (model, naive):
+            each.learn_one(x, label, **options)
+        assert x == before
+    block = X[100:800], y[100:800], None if name in WITHOUT_WEIGHTS else w[100:800]
+    naive.learn_many(*block)
+    model.learn_many(LIBRARIES[library](block[0]), *block[1:])
 
-    def __init__(self, factory, folder, max_in_memory):
-        self.parameters = {"max_in_memory": max_in_memory, "folder": folder}
-        self.factory = factory
-        self.naive = NaiveKeyed(factory.clone, "user")
-        self.flushed = {}
-        self.start()
+    def answers(x):
+        """Return the answers of the dict, of which blocks have that for True."""
+        found = naive.answer(f"{proba}_one", x)
+        return found.get(True, 0.0) if isinstance(found, dict) and found else found or None
 
-    def start(self):
-        self.model = KeyedClassifier(self.factory, "user", **self.parameters)
-
-    def do(self, name, what):
-        if name in ("learn", "predict"):
-            what = [what]
-        rows = [{"value": float(value), "user": key} for key, value, _ in what or []]
-        labels = [label for *_, label in what or []]
-        frame = pd.DataFrame({"value": [row["value"] for row in rows]}, dtype=float)
-        frame["user"] = pd.Series([row["user"] for row in rows], dtype=object)
-        getattr(self, name.replace(" ", "_"))(rows, frame, labels)
-
-    def learn(self, rows, _frame, labels):
-        self.model.learn_one(rows[0], labels[0])
-        self.naive.learn_one(rows[0], labels[0])
-
-    def predict(self, rows, _frame, _labels):
-        for method in ("predict_one", "predict_proba_one"):
-            found = getattr(self.model, method)(rows[0])
-            assert found == self.naive.answer(method, rows[0])
-
-    def block(self, rows, frame, labels):
-        self.model.learn_many(frame, labels)
-        self.naive.learn_many(rows, labels)
-
-    def test_then_train(self, rows, frame, labels):
-        proba = self.model.predict_proba_then_learn_many(frame, labels)
-        assert len(proba) == len(rows)
-        for (_, found), x, y in zip(proba.iterrows(), rows, labels, strict=True):
-            expected = self.naive.answer("predict_proba_one", x)
-            assert found.isna().all() if not expected else found.sum() == pytest.approx(1)
-            assert {label: found[label] for label in expected} == expected
-            self.naive.learn_one(x, y)
-
-    def flush(self, *_):
-        self.model.flush()
-        self.flushed = copy.deepcopy(self.naive.models)
-
-    def crash(self, *_):
-        if self.parameters["folder"] is not None:
-            self.model.close()
-            self.start()
-            self.naive.models = copy.deepcopy(self.flushed)
-
-    def copy(self, *_):
-        self.flush()
-        data = pickle.dumps(self.model)
-        self.model.close()
-        self.model = pickle.loads(data)
-
-    def no_room(self, *_):
-        self.model.max_in_memory = 1
-
-    def check(self):
-        assert {*self.model} == {*self.naive.models}
-        assert len(self.model) == len(self.naive.models)
-        for key, expected in self.naive.models.items():
-            assert pickle.dumps(self.model[key]) == pickle.dumps(expected)
-        self.model.close()
+    rows, frame = X[800:].to_dict("records"), LIBRARIES[library](X[800:])
+    found = model.predict_many(frame)
+    expected = [naive.answer("predict_one", x) for x in rows]
+    assert listed(found, library) == pytest.approx(expected)
+    assert library != "pandas" or found.index.equals(frame.index)
+    found = getattr(model, f"{proba}_many")(frame)
+    assert listed(found, library) == pytest.approx([*map(answers, rows)])
+    expected = []
+    for x, label in zip(rows, y[800:], strict=True):
+        expected.append(answers(x))
+        naive.learn_one(x, label)
+    found = getattr(model, f"{proba}_then_learn_many")(frame, y[800:])
+    assert listed(found, library) == pytest.approx(expected)
+    if isinstance(MODELS[name], Forest):  # others share strings when they are pickled
+        assert pickles(model) == pickles(naive.models)
 
 
-@pytest.mark.parametrize("kind", ["forest", "dummy", "words"])
+SAMPLES = st.lists(
+    st.tuples(st.sampled_from(KEYS), st.integers(-3, 3), st.booleans()), min_size=1, max_size=5
+)
+CALLS = ("learn", "predict", "block", "delete", "flush", "crash", "copy", "no room")
+
+
+@pytest.mark.parametrize("name", ["AdaptiveAMFClassifier", "dummy", "words"])
 @given(
-    operations=st.lists(st.one_of(ONE, MANY, OTHER), max_size=12),
+    calls=st.lists(st.tuples(st.sampled_from(CALLS), SAMPLES), max_size=12),
     max_in_memory=st.sampled_from([1, 2, None]),
     has_folder=st.booleans(),
 )
 @settings(max_examples=40)
 def test_keyed_equals_a_dict_after_any_calls(
-    tmp_path_factory, kind, operations, max_in_memory, has_folder
+    tmp_path_factory, name, calls, max_in_memory, has_folder
 ):
     folder = tmp_path_factory.mktemp("models") if has_folder else None
-    pair = Pair(CLASSIFIERS[kind], folder, max_in_memory)
-    for name, what in operations:
-        pair.do(name, what)
-    pair.check()
-
-
-@pytest.mark.parametrize("kind", CLASSIFIERS)
-@pytest.mark.parametrize("max_in_memory", [None, 1])
-def test_classifier_samples_equal_a_dict(kind, max_in_memory):
-    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_in_memory=max_in_memory)
-    naive = NaiveKeyed(CLASSIFIERS[kind].clone, "user")
-    for x, y in stream(150):
-        before = dict(x)
-        assert model.predict_proba_one(x) == naive.answer("predict_proba_one", x)
-        assert model.predict_one(x) == naive.answer("predict_one", x)
-        model.learn_one(x, y)
-        assert x == before
-        naive.learn_one(x, y)
-
-
-@pytest.mark.parametrize("max_in_memory", [None, 1])
-@pytest.mark.parametrize("kind", ["forest", "logistic", "bayes"])
-def test_learn_many_passes_blocks(kind, max_in_memory):
-    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_in_memory=max_in_memory)
-    naive = NaiveKeyed(CLASSIFIERS[kind].clone, "user")
-    X, y = frame_of(stream(1600, n_keys=5))
-    y = pd.Series(y)
-    for rows in (slice(0, 500), slice(500, 1600)):  # one by one, and most as blocks
-        model.learn_many(X[rows], y[rows])
-        naive.learn_blocks(X[rows], y[rows])
-    assert model.predict_many(X).tolist() == naive.predict_blocks("predict_many", X)
-    proba = model.predict_proba_many(X)
-    expected = [naive.answer("predict_proba_one", x)[True] for x in features_of(X)]
-    assert proba[True].tolist() == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("max_in_memory", [None, 1])
-@pytest.mark.parametrize("kind", REGRESSORS)
-def test_regressor_equals_a_dict(kind, max_in_memory):
-    model, blocks = (
-        KeyedRegressor(REGRESSORS[kind], "user", max_in_memory=max_in_memory) for _ in range(2)
-    )
-    naive, naive_blocks = (NaiveKeyed(REGRESSORS[kind].clone, "user") for _ in range(2))
-    X, y = frame_of(stream(1200, n_keys=5))
-    y = X["a"] + y
-    expected = []
-    for x, target in zip(features_of(X), y, strict=True):
-        expected.append(naive.answer("predict_one", x))
-        assert model.predict_one(x) == expected[-1]
-        model.learn_one(x, target)
-        naive.learn_one(x, target)
-    blocks.learn_many(X, y)
-    naive_blocks.learn_blocks(X, y)
-    assert blocks.predict_many(X).tolist() == naive_blocks.predict_blocks("predict_many", X)
-    twin = model.clone()
-    assert twin.predict_then_learn_many(X, y).tolist() == expected
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
-@pytest.mark.parametrize("kind", CLASSIFIERS)
-def test_frames_of_all_libraries_are_alike(library, kind):
-    samples = stream(700)
-    X, y = frame_of(samples)
-    frame = {
-        "pandas": lambda: X.set_index(np.arange(700) + 7),
-        "polars": lambda: pl.from_pandas(X),
-        "pyarrow": lambda: pa.Table.from_pandas(X),
-    }[library]()
-    model = KeyedClassifier(CLASSIFIERS[kind], "user", max_in_memory=2)
-    twin = KeyedClassifier(CLASSIFIERS[kind], "user")
-    model.learn_many(frame, y)
-    twin.learn_many(X, y)
-    assert [*model] and {*model} == {*twin}
-    expected = twin.predict_many(X).tolist()
-    found = model.predict_many(frame)
-    assert type(found).__module__.split(".")[0] == library
-    assert (found.to_pylist() if library == "pyarrow" else found.to_list()) == expected
-    proba = model.predict_proba_many(frame)
-    assert type(proba) is type(frame)
-    values = (proba.to_pandas() if library == "pyarrow" else proba).to_numpy()
-    assert np.array_equal(values, twin.predict_proba_many(X).to_numpy())
-    if library == "pandas":
-        assert found.index.equals(frame.index) and proba.index.equals(frame.index)
-
-
-@pytest.mark.parametrize("kind", CLASSIFIERS)
-def test_test_then_train_of_long_blocks(kind):
-    X, y = frame_of(stream(700))
-    model = KeyedClassifier(CLASSIFIERS[kind], "user")
-    naive = NaiveKeyed(CLASSIFIERS[kind].clone, "user")
-    proba = model.predict_proba_then_learn_many(X, y)
-    for row, (x, label) in enumerate(zip(features_of(X), y, strict=True)):
-        expected = naive.answer("predict_proba_one", x)
-        assert {label: proba.loc[row, label] for label in expected} == expected
-        assert expected or proba.loc[row].isna().all()
-        naive.learn_one(x, label)
-
-
-def test_weights_go_with_their_rows():
-    X, y = frame_of(stream(700))
-    w = np.arange(700) % 4
-    for kind in ("forest", "logistic", "dummy"):
-        model = KeyedClassifier(CLASSIFIERS[kind], "user")
-        model.learn_many(X, y, w)
-        ones = KeyedClassifier(CLASSIFIERS[kind], "user")
-        ones.learn_many(X, y)
-        x = {"user": "user 1", "a": 0.3, "b": 0.3}
-        assert model.predict_proba_one(x) != ones.predict_proba_one(x)
-    naive = NaiveKeyed(CLASSIFIERS["forest"].clone, "user")
-    naive.learn_many(features_of(X), y, w.tolist())
-    model = KeyedClassifier(CLASSIFIERS["forest"], "user")
-    for x, label, weight in zip(features_of(X), y, w.tolist(), strict=True):
-        model.learn_one(x, label, w=weight)
-    for key, expected in naive.models.items():
-        assert pickle.dumps(model[key]) == pickle.dumps(expected)
+    options = {"max_in_memory": max_in_memory, "folder": folder}
+    (model, naive), flushed = keyed(name, **options), {}
+    for call, samples in calls:
+        labels = [label for *_, label in samples]
+        rows = [{"value": float(value), "user": key} for key, value, _ in samples]
+        if call == "learn":
+            for x, label in zip(rows, labels, strict=True):
+                model.learn_one(x, label)
+        elif call == "predict":
+            for x in rows:
+                for method in ("predict_one", "predict_proba_one"):
+                    assert getattr(model, method)(x) == naive.answer(method, x)
+        elif call == "block":
+            frame = pd.DataFrame({"value": [row["value"] for row in rows]})
+            model.learn_many(
+                frame.assign(user=pd.Series([x["user"] for x in rows], dtype=object)), labels
+            )
+        elif call == "delete" and rows[0]["user"] in model:
+            del model[rows[0]["user"]], naive.models[rows[0]["user"]]
+        elif call == "no room":
+            model.max_in_memory = 1
+        elif call in ("flush", "copy"):
+            model.flush()
+            flushed = copy.deepcopy(naive.models)
+        elif call == "crash" and has_folder:
+            model.close()
+            model, naive.models = keyed(name, **options)[0], copy.deepcopy(flushed)
+        if call in ("learn", "block"):
+            for x, label in zip(rows, labels, strict=True):
+                naive.learn_one(x, label)
+        if call == "copy":
+            data = pickle.dumps(model)
+            model.close()
+            model = pickle.loads(data)
+    assert len(model) == len(naive.models)
+    assert pickles(model) == pickles(naive.models)
+    model.close()
 
 
 def test_factory_may_be_a_function():
@@ -275,25 +188,22 @@ def test_factory_may_be_a_function():
 
 
 def test_key_of_several_columns():
-    keyed = KeyedClassifier(CLASSIFIERS["forest"], ["country", "shop"])
-    naive = NaiveKeyed(CLASSIFIERS["forest"].clone, "user")
-    X, y = frame_of(stream(60))
-    X["user"] = [("de", i) if i % 2 else ("fr", i) for i in range(60) for i in [i % 5]]
-    naive.learn_many(features_of(X), y)
-    table = X.drop(columns="user")
-    table.insert(1, "shop", [float(shop) for _, shop in X["user"]])
+    model = KeyedClassifier(MODELS["AMFClassifier"], ["country", "shop"])
+    naive = NaiveKeyed(MODELS["AMFClassifier"].clone)
+    X, y = stream(60)
+    X["user"] = [(("fr", "de")[i % 2], i % 5) for i in range(60)]
+    naive.learn_many(X, y)
+    table = X[["a"]].assign(shop=[float(shop) for _, shop in X["user"]], b=X["b"])
     table["country"] = [country for country, _ in X["user"]]
-    keyed.learn_many(pl.from_pandas(table[:30]), y[:30])
-    for x, label in zip(features_of(table[30:]), y[30:], strict=True):
-        keyed.learn_one(x, label)
-    assert {*keyed} == {*naive.models} and ("de", 1) in keyed
-    for key, expected in naive.models.items():
-        assert pickle.dumps(keyed[key]) == pickle.dumps(expected)
+    model.learn_many(pl.from_pandas(table[:30]), y[:30])
+    for x, label in zip(table[30:].to_dict("records"), y[30:], strict=True):
+        model.learn_one(x, label)
+    assert ("de", 1) in model and pickles(model) == pickles(naive.models)
 
 
 def test_factory_may_copy_a_common_model():
     common, names = AMFClassifier(n_estimators=2, seed=1), {}
-    X, y = frame_of(stream(60))
+    X, y = stream(60)
     common.learn_many(X[["a", "b"]], y)
     exec(recipes.code(), names)
     model, x = names["new_from"](common), {"a": 0.3, "b": 0.1}
@@ -308,7 +218,7 @@ def test_factory_may_copy_a_common_model():
 
 
 def test_it_is_a_mapping():
-    model = KeyedClassifier(LOGISTIC, "user", max_in_memory=1)
+    model = KeyedClassifier(MODELS["logistic"], "user", max_in_memory=1)
     assert bool(model) and len(model) == 0
     for key in ("ann", 7, "bob"):
         model.learn_one({"user": key, "a": 1.0}, True)
@@ -328,7 +238,7 @@ def test_it_is_a_mapping():
 
 
 def test_keywords_go_to_the_model():
-    model = KeyedRegressor(REGRESSORS["forest"], "user")
+    model = KeyedRegressor(MODELS["AMFRegressor"], "user")
     for day in range(20):
         model.learn_one({"user": "ann", "day": day % 7}, float(day))
     x = {"user": "ann", "day": 3}

@@ -7,15 +7,14 @@ import os
 import pickle
 import sqlite3
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
 from river import base, compose, linear_model, naive_bayes
 
-from river_amf import AdaptiveAMFClassifier
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
 from river_amf.keyed.keys import key_of
 from river_amf.persistence import FileError
@@ -56,36 +55,13 @@ def test_least_recently_used_models_move():
     assert kept(model) == ["d", "a"]
 
 
-def test_delayed_labels_of_moved_models():
-    forest = AdaptiveAMFClassifier(n_estimators=2, seed=1)
-    few, all_ = (KeyedClassifier(forest, "user", max_in_memory=m) for m in (1, None))
-    rng = np.random.default_rng(1)
-    rows = [{"user": f"user {i % 3}", "a": float(a)} for i, a in enumerate(rng.normal(size=240))]
-    frame, labels = pd.DataFrame(rows), [row["a"] > i // 120 for i, row in enumerate(rows)]
-    for model in (few, all_):
-        for i, x in enumerate(rows[:200]):
-            model.predict_one(x)
-            if i >= 20:  # by then other models have been in memory
-                model.learn_one(rows[i - 20], labels[i - 20])
-        model.predict_many(frame[200:])
-        model.learn_many(frame[180:], labels[180:])
-    assert pickles(few) == pickles(all_)
-
-
 class Counting(base.Classifier):
-    """Counts how often it was pickled."""
+    """Counts what it has learned."""
 
-    n_pickled = 0
-
-    def __getstate__(self):
-        Counting.n_pickled += 1
-        return {"n_learned": self.__dict__.get("n_learned", 0)}
+    n_learned = 0
 
     def learn_one(self, x, y):
-        self.n_learned = self.__dict__.get("n_learned", 0) + 1
-
-    def predict_one(self, x):
-        return self.__dict__.get("n_learned", 0)
+        self.n_learned += 1
 
 
 # ------------------------------------------------------------------------------------------ folder
@@ -136,27 +112,29 @@ def test_a_folder_belongs_to_one_object(tmp_path):
     assert {*KeyedClassifier(LOGISTIC, "user", folder=tmp_path)} == {"a"}
 
 
-def test_other_files_are_refused(tmp_path):
-    path = tmp_path / "models.sqlite"
-    path.write_bytes(b"my diary " * 100)
-    with pytest.raises(FileError, match="does not hold the models of keys"):
-        KeyedClassifier(LOGISTIC, "user", folder=tmp_path)
-    assert path.read_bytes() == b"my diary " * 100
-    path.unlink()
+def diary(path):
     with sqlite3.connect(path) as other:
         other.execute("CREATE TABLE diary (day)")
     other.close()
-    with pytest.raises(FileError, match="another database, or that of another release"):
-        KeyedClassifier(LOGISTIC, "user", folder=tmp_path)
 
 
-def test_folder_that_cannot_be_opened(tmp_path):
-    (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="file"):
-        KeyedClassifier(LOGISTIC, "user", folder=tmp_path / "file" / "models")
-    (tmp_path / "models.sqlite").mkdir()
-    with pytest.raises(OSError, match=r"models\.sqlite: unable to open"):
-        KeyedClassifier(LOGISTIC, "user", folder=tmp_path)
+@pytest.mark.parametrize(
+    ("spoil", "kind", "message"),
+    [
+        (lambda path: path.write_bytes(b"my diary " * 100), FileError, "does not hold the models"),
+        (diary, FileError, "another database, or that of another release"),
+        (lambda path: path.mkdir(), OSError, r"models\.sqlite: unable to open"),
+        (lambda path: (path.parent.rmdir(), path.parent.touch()), OSError, "folder"),
+    ],
+)
+def test_other_files_are_refused_and_left(tmp_path, spoil, kind, message):
+    path = tmp_path / "folder" / "models.sqlite"
+    path.parent.mkdir()
+    spoil(path)
+    before = path.is_file() and path.read_bytes()
+    with pytest.raises(kind, match=message):
+        KeyedClassifier(LOGISTIC, "user", folder=path.parent)
+    assert (path.is_file() and path.read_bytes()) == before
 
 
 @pytest.mark.parametrize("blob", ["'text'", "7", "substr(model, 1, 100)", "x'8005'"])
@@ -292,7 +270,7 @@ def interrupted(number, call, *arguments):
     return False
 
 
-def test_position_after_an_interrupt(tmp_path):
+def test_interrupted_flush_leaves_the_last_one(tmp_path):
     came, number, found = True, 0, []
     while came:
         number += 1
@@ -306,7 +284,7 @@ def test_position_after_an_interrupt(tmp_path):
     assert found == [None] * (number - 1) + [number] and number > 10
 
 
-def test_models_after_an_interrupt():
+def test_interrupted_calls_learn_all_or_nothing():
     came, number = True, 0
     while came:
         number += 1
@@ -334,23 +312,11 @@ def test_model_that_cannot_be_pickled_stays(tmp_path):
 
 
 def test_threads_may_share_it():
-    model = KeyedClassifier(LOGISTIC, "user", max_in_memory=2)
-    errors = []
-
-    def work(user):
-        try:
-            learn(model, user, n=100)
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=work, args=(user,)) for user in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    twin = KeyedClassifier(LOGISTIC, "user")
+    model, twin = (KeyedClassifier(LOGISTIC, "user", max_in_memory=2) for _ in range(2))
+    with ThreadPoolExecutor(4) as threads:
+        assert [*threads.map(lambda user: learn(model, user, n=100), "abcd")] == [None] * 4
     learn(twin, "abcd", n=100)
-    assert errors == [] and pickles(model) == pickles(twin)
+    assert pickles(model) == pickles(twin)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork, of POSIX")

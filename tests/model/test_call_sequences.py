@@ -290,7 +290,6 @@ def failing(seeds, prints=False):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="blocks have rules of their own, as for delayed labels")
 def test_calls_equal_single_rows():
     assert not failing(range(250))
 

@@ -1,7 +1,6 @@
 """Whose turn it is to use a model, and that weights stay within what sums can hold."""
 
 import gc
-import inspect
 import math
 import os
 import pickle
@@ -13,7 +12,6 @@ import pandas as pd
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
-from river_amf.engine.forest_engine import Engine
 from river_amf.engine.threads import run_in_threads
 from river_amf.inputs.row_problems import in_row
 from river_amf.kernels.numba_tools import compilation
@@ -56,10 +54,6 @@ def test_a_call_waits_until_that_of_another_thread_is_over(model):
     for thread in threads:
         thread.join(SOON)
     assert order == ["stayed", "learned"] and model._engine.total_weight == 51
-
-
-def test_a_method_that_waits_its_turn_says_what_it_wraps():
-    assert inspect.signature(Engine.learn) == inspect.signature(Engine.learn.__wrapped__)
 
 
 def in_child(call):

@@ -11,7 +11,7 @@ TESTS = Path(__file__).parents[1]
 
 REFERENCE = "test_a_longer_stream_equals_the_reference"
 WHEREVER = "model/test_capacity.py::test_wherever_memory_is_short_the_arrays_stay_in_step"
-BLOCKS = "dataframes/test_many.py::test_a_block_is_learnt_and_predicted_like_its_rows"
+BLOCKS = "dataframes/test_many.py::test_block_of_each_library_equals_rows"
 
 # in parts of similar run time; each runs in its own process
 SHORT_LIST = {
@@ -24,7 +24,7 @@ SHORT_LIST = {
         "model/test_regression.py::test_the_first_prediction_is_the_first_target",
     ],
     "blocks, capacity, paths": [
-        f"{BLOCKS}[default-pandas]",
+        BLOCKS,
         "model/test_long_lists.py::test_a_thinned_leaf_keeps_its_box_and_its_counts",
         f"{WHEREVER}[plain-23]",
         f"{WHEREVER}[adaptive-24]",
@@ -43,7 +43,7 @@ LONG_LIST = [
     "model/test_paths.py",
     "model/test_encoding.py",
     "model/test_long_lists.py",
-    "dataframes/test_many_numbers.py",
+    "dataframes/test_many.py",
 ]
 
 

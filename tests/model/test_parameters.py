@@ -153,9 +153,7 @@ def check_valid(answer):
 def test_signatures_and_docstrings_that_are_written_out_are_those_of_the_table(kind):
     written = inspect.signature(kind).parameters
     declared = {name: p for name, p in DECLARED.items() if p.task in (None, kind.task)}
-    assert {name: p.default for name, p in written.items()} == {
-        name: p.default_of(kind.task) for name, p in declared.items()
-    }
+    assert written.keys() == declared.keys()
     for name, parameter in written.items():
         assert parameter.annotation == Parameters.__annotations__[name], name
         assert re.search(rf"^(\w+, )*{name}(, \w+)*$", inspect.getdoc(kind), re.MULTILINE), name
@@ -171,14 +169,13 @@ def test_adaptive_forests_have_the_signature_of_the_forest_with_their_own_defaul
         (p.name, p.kind, p.annotation) for p in theirs.values()
     ]
     assert {name: p.default for name, p in ours.items()} == kind()._get_params()
-    for name, parameter in ours.items():
-        line = f"{name} : {parameter.annotation}, default {parameter.default!r}\n    "
-        assert line in inspect.getdoc(kind)
+    lines = inspect.getdoc(kind).splitlines()
+    assert [line for line in lines if re.match(r"\w+ : ", line)] == [
+        f"{name} : {p.annotation}, default {p.default!r}"
+        for name, p in ours.items()
+        if p.default != theirs[name].default
+    ]
     assert repr(kind(3)).replace(" ", "").startswith(f"{kind.__name__}(\nn_estimators=3\n")
-    with pytest.raises(TypeError, match=rf"{kind.__name__}\(\) got .* argument 'n_trees'"):
-        kind(n_trees=3)
-    with pytest.raises(TypeError, match=rf"{kind.__name__}\(\) too many positional arguments"):
-        kind(*range(9))
 
 
 @forests

@@ -114,7 +114,7 @@ def predicted(model, values, aggregated, without=()):
         engine.arena.settings[name] = 0
     answers = np.zeros((n, len(model._labels)))
     block = state.Block(np.array(values), np.zeros(n), np.zeros(n), answers)
-    engine._predict_range(block, range(n), 1)
+    engine._predict_rows(block, 1)
     assert block.votes.shape[1:] == (n, tables.n_classes(model))  # in one chunk
     return block.votes[: model.n_estimators], block.answers
 

@@ -234,7 +234,7 @@ def test_a_model_that_fails_is_shown_until_then():
     assert report.table["status"]["failing"] == "sample 52: ValueError: enough"
     assert report.curves.query("model == 'failing'")["n_samples"].max() == 51
     assert report.models == ["failing", "last-class", "majority"]
-    assert "sample 52: ValueError: enough" in report.html
+    assert "sample 52: ValueError: enough" in report.page.html
 
 
 def test_page_has_its_sections():
@@ -275,7 +275,7 @@ def test_page_says_what_was_run(tmp_path):
         "seed": "5",
         "version": f"river_amf {__version__}",
     }
-    top = report.html.partition("<nav>")[0]
+    top = report.page.html.partition("<nav>")[0]
     for name, fact in report.facts.items():
         assert f"<dt>{name}</dt><dd>{fact}</dd>" in top
 

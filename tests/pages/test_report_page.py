@@ -61,7 +61,7 @@ def section(records, title):
         ("0.5 0.4 0.3 0.5", "No model is ahead of last, with an accuracy of 50.0%: ours has an"),
         ("0.5 0.5 0.4 0.4", "ours and other are the best, with an accuracy of 50.0%."),
         ("nan nan nan nan", "No model has a result."),
-        ("0.9 nan nan nan", "ours is the only model with a result: an accuracy of 90.0%."),
+        ("0.9 nan nan nan", "ours is the best, with an accuracy of 90.0%."),
         ("MAE 3 2.5 4 2", "No model is ahead of last, with a mean absolute error of 2: other has"),
         ("MAE 2 1.5 3 4", "other is the best, with a mean absolute error of 1.5, 25.0% below ours"),
     ],
@@ -135,7 +135,7 @@ def test_drift_that_is_not_seen_is_said():
     steady = report()
     steady.curves["drifts"] = 0.0
     assert section(steady, "Drift").text.startswith("No drift seen")
-    assert "No drift seen" in steady.html
+    assert "No drift seen" in steady.page.html
 
 
 def test_relevance_has_the_scale_after_the_warm_up():

@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import random
 import signal
 import threading
 
@@ -26,7 +27,7 @@ from river_amf.ray import DistributedForest
 
 
 def mean(answers, sizes):
-    """Return the mean of answers, number by number."""
+    """Return the mean of answers, number by number; of intervals, that of both ends."""
     first = answers[0]
     if first is None:
         return None
@@ -35,55 +36,38 @@ def mean(answers, sizes):
     if isinstance(first, list):
         return [mean(each, sizes) for each in zip(*answers, strict=True)]
     if isinstance(first, Interval):
-        ends = ("lower", "upper")
-        return Interval(*(mean([getattr(each, end) for each in answers], sizes) for end in ends))
+        return mean([[each.lower, each.upper] for each in answers], sizes)
     return sum(size / sum(sizes) * each for size, each in zip(sizes, answers, strict=True))
 
 
-class Naive:
-    """Forests of one process with some of the trees each, whose answers are averaged."""
+class Both:
+    """A forest over two workers beside forests of one process, whose answers are averaged."""
 
-    def __init__(self, model, n_workers):
-        trees = np.array_split(range(model.n_estimators), n_workers)
-        self.sizes = [*map(len, trees)]
+    def __init__(self, model):
+        self.sizes = [*map(len, np.array_split(range(model.n_estimators), 2))]
         self.models = [
             model.clone({"n_estimators": size, "seed": model.seed + i})
             for i, size in enumerate(self.sizes)
         ]
+        self.forest = DistributedForest(model, 2)
+        self.labels = not isinstance(model, AMFRegressor) and ("predict_one", "predict_many")
 
-    def call(self, method, *arguments, **keywords):
-        """Return the mean of the answers of all forests, or the most probable labels."""
-        proba = method.replace("predict", "predict_proba")
-        if isinstance(self.models[0], AMFClassifier) and method in ("predict_one", "predict_many"):
-            found = self.call(proba, *arguments)
-            if method == "predict_many":
-                return found.idxmax(axis=1)
-            return max(found, key=found.get, default=None)
+    def naive(self, method, *arguments, **keywords):
+        """Return the mean of the answers, or the most probable labels."""
+        if self.labels and method in self.labels:
+            proba = self.naive(method.replace("predict", "predict_proba"), *arguments)
+            is_block = isinstance(proba, pd.DataFrame)
+            return proba.idxmax(axis=1) if is_block else max(proba, key=proba.get, default=None)
         answers = [getattr(each, method)(*arguments, **keywords) for each in self.models]
         return mean(answers, self.sizes)
 
-
-class Both:
-    """A forest over workers beside the naive one; each call has to give equal answers."""
-
-    def __init__(self, model, n_workers, **options):
-        self.naive, self.forest = Naive(model, n_workers), None
-        self.forest = DistributedForest(model, n_workers, **options)
-
-    def __getattr__(self, method):
-        def call(*arguments, **keywords):
-            found = getattr(self.forest, method)(*arguments, **keywords)
-            wanted = self.naive.call(method, *arguments, **keywords)
-            if isinstance(wanted, Interval):
-                found, wanted = ((each.lower, each.upper) for each in (found, wanted))
-            if isinstance(wanted, pd.Series | pd.DataFrame):
-                assert type(found) is type(wanted)
-                assert found.equals(wanted)
-            else:
-                assert found == wanted
-            return found
-
-        return call
+    def __call__(self, method, *arguments, **keywords):
+        """Call a method of both, whose answers have to be equal."""
+        found = getattr(self.forest, method)(*arguments, **keywords)
+        wanted = self.naive(method, *arguments, **keywords)
+        if isinstance(found, Interval):
+            found = [found.lower, found.upper]
+        assert found.equals(wanted) if hasattr(found, "equals") else found == wanted
 
 
 def samples(n_rows=900):
@@ -114,58 +98,60 @@ MODELS = {
 }
 
 
+def strike(forest):
+    """Kill a worker at a random moment of the next call."""
+    pid = forest._workers.call(process)[0]
+    threading.Timer(random.uniform(0, 0.02), os.kill, [pid, signal.SIGKILL]).start()
+
+
 @pytest.mark.parametrize("name", MODELS)
 def test_forest_equals_mean_of_forests(name):
-    model = MODELS[name]
-    X, y = data_for(model)
-    both = Both(model, 2, checkpoint_every=200)
-    is_regressor = isinstance(model, AMFRegressor)
+    model, (X, y) = MODELS[name], data_for(MODELS[name])
+    both, is_regressor = Both(model), isinstance(model, AMFRegressor)
     rows = [x.dropna().to_dict() for _, x in X[:40].iterrows()]
-    predict = "predict_one" if is_regressor else "predict_proba_one"
-    for method in (predict, "predict_one"):
-        getattr(both, method)(rows[0])
-    for x, label in zip(rows[:20], y, strict=False):
-        getattr(both, predict)(x)
-        both.learn_one(x, label)
-    for x in rows[20:]:  # their labels come later
-        getattr(both, predict)(x)
-    both.learn_many(X[20:300], y[20:300], np.where(np.arange(280) % 7 == 0, 0.0, 1.5))
-    then_learn = "predict_then_learn_many" if is_regressor else "predict_proba_then_learn_many"
+    predict = "predict" if is_regressor else "predict_proba"
+    for method in (f"{predict}_one", "predict_one"):
+        both(method, rows[0])
+    for i, x in enumerate(rows):
+        both(f"{predict}_one", x)
+        if i < 20:  # the labels of the others come later
+            both("learn_one", x, y[i])
+    both("learn_many", X[20:300], y[20:300], np.where(np.arange(280) % 7 == 0, 0.0, 1.5))
+    both.forest._workers.checkpoints()
     for start, stop in ((300, 300), (300, 301), (301, 600)):
-        getattr(both, then_learn)(X[start:stop], y[start:stop])
-    both.predict_many(X)
-    both.predict_one(rows[0])
+        if stop == 600:
+            strike(both.forest)
+        both(f"{predict}_then_learn_many", X[start:stop], y[start:stop])
+    for method in {f"{predict}_many", "predict_many"}:
+        both(method, X)
+    both("predict_one", rows[0])
     if is_regressor:
-        both.predict_one(rows[0], with_interval=True, level=0.5)
-        both.predict_interval_one(rows[0], lower=0.0)
-        both.predict_interval_many(X, level=0.8)
+        both("predict_one", rows[0], with_interval=True, level=0.5)
+        both("predict_interval_one", rows[0], lower=0.0)
+        both("predict_interval_many", X, level=0.8)
         for q in (0.3, [0.1, 0.9]):
-            both.predict_quantile_one(rows[0], q)
-            both.predict_quantile_many(X, q)
-    else:
-        both.predict_proba_many(X)
+            both("predict_quantile_one", rows[0], q)
+            both("predict_quantile_many", X, q)
     kill(both.forest)
-    both.learn_many(X[600:], y[600:])
-    both.predict_many(X)
+    both("learn_many", X[600:], y[600:])
+    both("predict_many", X)
     assert both.forest._raw_memory_usage > 10_000
     both.forest.close()
 
 
 @pytest.mark.parametrize("kind", ["AdaptiveAMFClassifier", "AdaptiveAMFRegressor"])
-def test_frames_of_other_libraries(kind):
-    X, y = data_for(MODELS[kind])
-    one = MODELS[kind].clone()
+def test_one_worker_is_one_process_with_other_frames_too(kind):
+    (X, y), one = data_for(MODELS[kind]), MODELS[kind].clone()
+    frame = pl.from_pandas(X)
     with DistributedForest(MODELS[kind], 1) as forest:
         for each in (one, forest):
-            each.learn_many(pl.from_pandas(X[:300]), y[:300])
-        is_regressor = isinstance(forest, base.Regressor)
-        assert (
-            is_regressor == isinstance(one, base.Regressor) != isinstance(forest, base.Classifier)
-        )
+            each.learn_many(frame[:300], y[:300])
+        is_regressor = isinstance(one, AMFRegressor)
+        kinds = isinstance(forest, base.Classifier), isinstance(forest, base.Regressor)
+        assert kinds == (not is_regressor, is_regressor)
         method = "predict_interval_many" if is_regressor else "predict_proba_many"
         for name in ("predict_many", method):
-            found, expected = (getattr(each, name)(pl.from_pandas(X)) for each in (forest, one))
-            assert found.equals(expected)  # as there is one worker
+            assert getattr(forest, name)(frame).equals(getattr(one, name)(frame))
 
 
 BAD = {
@@ -181,8 +167,8 @@ BAD = {
 def both(one_ray):
     """Return a forest that has learned, beside the naive one."""
     X, y, _ = samples(300)
-    found = Both(AMFClassifier(n_estimators=3, seed=1), 2)
-    found.learn_many(X, y)
+    found = Both(AMFClassifier(n_estimators=3, seed=1))
+    found("learn_many", X, y)
     yield found
     found.forest.close()
 
@@ -197,7 +183,7 @@ def test_bad_blocks_change_no_worker(both, name):
             getattr(both.forest, method)(*spoil(X, y))
     assert both.forest._workers.checkpoints() == before
     assert both.forest._workers.call(process) == pids
-    both.learn_many(X, y)
+    both("learn_many", X, y)
 
 
 def test_file_has_all_workers(both, tmp_path):
@@ -206,9 +192,9 @@ def test_file_has_all_workers(both, tmp_path):
     both.forest.save(path)
     with DistributedForest.load(path) as loaded:
         assert (loaded.n_workers, loaded.model.n_estimators) == (2, 3)
-        both.learn_many(X, y)
+        both("learn_many", X, y)
         loaded.learn_many(X, y)
-        assert loaded.predict_proba_many(X).equals(both.predict_proba_many(X))
+        assert loaded.predict_proba_many(X).equals(both.naive("predict_proba_many", X))
     with DistributedForest.load(path) as loaded:  # again, as saving has not changed it
         assert loaded.n_workers == 2
     with pytest.raises(FileNotFoundError):
@@ -221,29 +207,6 @@ def test_file_has_all_workers(both, tmp_path):
     path.write_bytes(b"")
     with pytest.raises(FileError):
         DistributedForest.load(path)
-
-
-@pytest.mark.parametrize("name", ["AMFClassifier", "AdaptiveAMFRegressor"])
-def test_workers_killed_in_calls_change_no_prediction(name):
-    X, y = data_for(MODELS[name])
-    both, dice, n_killed = Both(MODELS[name], 2, checkpoint_every=250), np.random.default_rng(1), 0
-
-    def strike(pid):
-        nonlocal n_killed
-        os.kill(pid, signal.SIGKILL)
-        n_killed += 1
-
-    is_regressor = isinstance(both.forest, base.Regressor)
-    then_learn = "predict_then_learn_many" if is_regressor else "predict_proba_then_learn_many"
-    for start in range(0, 900, 100):
-        if start % 200:
-            pids = both.forest._workers.call(process)
-            threading.Timer(dice.uniform(0, 0.02), strike, [dice.choice(pids)]).start()
-        block = X[start : start + 100], y[start : start + 100]
-        getattr(both, then_learn)(*block)
-    both.predict_many(X)
-    assert n_killed == 4
-    both.forest.close()
 
 
 def test_open_seed_is_drawn_once_and_warnings_come_once():
@@ -266,8 +229,6 @@ def test_unsuitable_models_are_refused():
         DistributedForest(model, 4)
     with pytest.raises(ValueError, match="n_workers must be an integer >= 1"):
         DistributedForest(model, 0)
-    with pytest.raises(ValueError, match="checkpoint_every must be an integer >= 1"):
-        DistributedForest(model, 2, checkpoint_every=0)
     forest = DistributedForest(model, 2)
     with pytest.raises(TypeError, match="over workers cannot be copied or pickled"):
         pickle.dumps(forest)

@@ -9,34 +9,23 @@ from test_package import MODULES, methods_of, without_doctest
 
 import river_amf.ray
 
-OWN = [module for module in MODULES if module.startswith("ray")]
 PUBLIC = {name: getattr(river_amf.ray, name) for name in river_amf.ray.__all__}
 
 
 def test_every_public_name_has_a_doctest_and_every_method_is_used_in_one():
     assert without_doctest(PUBLIC) == []
     example = PUBLIC["DistributedForest"].__doc__  # the only one that starts workers
-    unused = [
-        name
-        for name in without_doctest(methods_of(PUBLIC))
-        if f".{name.partition('.')[2]}(" not in example
-    ]
-    assert unused == []
+    names = [name.partition(".")[2] for name in without_doctest(methods_of(PUBLIC))]
+    assert [name for name in names if f".{name}(" not in example] == []
 
 
-def test_every_public_name_of_its_modules_is_documented():
-    undocumented = []
-    for module in OWN:
-        name = f"river_amf.{module}"
-        for attribute, value in vars(importlib.import_module(name)).items():
-            is_own = getattr(value, "__module__", None) == name and callable(value)
-            if is_own and not attribute.startswith("_") and not inspect.getdoc(value):
-                undocumented.append(f"{module}.{attribute}")
-    assert undocumented == []
-
-
-@pytest.mark.parametrize("module", OWN)
-def test_doctests(module):
+@pytest.mark.parametrize("name", [f"river_amf.{m}" for m in MODULES if m.startswith("ray")])
+def test_every_public_name_of_a_module_is_documented_and_its_examples_run(name):
+    module = importlib.import_module(name)
+    public = {key: value for key, value in vars(module).items() if not key.startswith("_")}
+    own = {k: v for k, v in public.items() if getattr(v, "__module__", None) == name}
+    assert [
+        key for key, value in own.items() if callable(value) and not inspect.getdoc(value)
+    ] == []
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    failed, _ = doctest.testmod(importlib.import_module(f"river_amf.{module}"), optionflags=flags)
-    assert failed == 0
+    assert doctest.testmod(module, optionflags=flags).failed == 0

@@ -55,22 +55,25 @@ def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+ADD = methodcaller("add", 1)
+
+
 @pytest.fixture
 def workers(tmp_path, one_ray):
     """Return two workers, of which the first does harm."""
     (tmp_path / "harm").touch()
-    found = Workers([Sum(10, tmp_path / "harm"), Sum(100, tmp_path / "harm")], 4)
+    found = Workers([Sum(10, tmp_path / "harm"), Sum(100, tmp_path / "harm")])
     yield found
     found.close()
 
 
 @pytest.mark.parametrize("harm", [die, run_out])
 def test_failed_calls_are_repeated(workers, harm):
-    workers.call(methodcaller("add", 1))
-    workers.call(methodcaller("add", 1))
+    workers.call(ADD)
+    workers.checkpoints()
+    workers.call(ADD)
     workers.call(methodcaller("add_and", harm, is_once=True))
-    assert workers.call(methodcaller("add", 1)) == [14, 104]
-    assert workers._past.calls == []  # a checkpoint
+    assert workers.call(ADD) == [14, 104]
 
 
 @pytest.mark.parametrize(
@@ -82,36 +85,39 @@ def test_failed_calls_are_repeated(workers, harm):
     ],
 )
 def test_raising_calls_change_no_worker(workers, harm, error, message):
-    workers.call(methodcaller("add", 1))
+    workers.call(ADD)
     with pytest.raises(error, match=message):
         workers.call(methodcaller("add_and", harm))
-    assert workers.call(methodcaller("add", 1)) == [12, 102]
+    assert workers.call(ADD) == [12, 102]
 
 
 def test_interrupted_calls_change_no_worker(workers):
-    workers.call(methodcaller("add", 1))
+    workers.call(ADD)
     before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     with pytest.raises(KeyboardInterrupt):
         workers.call(methodcaller("add_and", partial(time.sleep, 60)))
     signal.signal(signal.SIGALRM, before)
-    assert workers.call(methodcaller("add", 1)) == [12, 102]
+    assert workers.call(ADD) == [12, 102]
 
 
 def test_failed_checkpoints_are_warned_of_and_tried_again(workers, tmp_path):
+    pids = workers.call(process)
+    workers._most_bytes = workers._n_bytes + 3 * len(ray.cloudpickle.dumps(ADD))
     full = tmp_path / "harm.full"
     full.touch()  # in the place of a full disk
-    with pytest.warns(RuntimeWarning, match=r"keeps the 4 calls since the last one: no space left"):
+    with pytest.warns(RuntimeWarning, match=r"keeps the 5 calls since the last one: no space left"):
         for _ in range(5):
-            workers.call(methodcaller("add", 1))
+            workers.call(ADD)
     with pytest.raises(OSError, match="no space left"):
         workers.checkpoints()
     full.unlink()
-    for pid in workers.call(process):
+    for pid in pids:
         os.kill(pid, signal.SIGKILL)
-    assert workers.call(methodcaller("add", 1)) == [16, 106]
+    assert workers.call(ADD) == [16, 106]
     assert len(workers._past.calls) == 7
-    assert workers.call(methodcaller("add", 1)) == [17, 107]
+    workers._n_bytes = workers._most_bytes  # as if these calls were longer
+    assert workers.call(ADD) == [17, 107]
     assert workers._past.calls == []
 
 
@@ -122,7 +128,7 @@ def test_warnings_come_once(workers):
     with warnings.catch_warnings(), pytest.raises(UserWarning, match="odd"):
         warnings.simplefilter("error")
         workers.call(lambda model: warnings.warn(f"odd: {model.add(1)}", stacklevel=1))
-    assert workers.call(methodcaller("add", 1)) == [11, 101]
+    assert workers.call(ADD) == [11, 101]
 
 
 @pytest.mark.parametrize("by", ["close", "drop"])

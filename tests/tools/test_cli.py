@@ -17,37 +17,11 @@ from river import evaluate, metrics
 from river.dummy import PriorClassifier
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AMFRegressor, baselines, cli, evaluation
+from river_amf import AdaptiveAMFClassifier, cli, evaluation
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.runs import Run
 
 COMMAND = [sys.executable, "-m", "river_amf"]
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command; return its status, its output, and the lines on stderr."""
-
-    def run_command(*arguments):
-        try:
-            status = cli.main([*map(str, arguments)])
-        except SystemExit as error:
-            status = error.code
-        output, error = capsys.readouterr()
-        assert "Traceback" not in error
-        return status, output, error.splitlines()
-
-    return run_command
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write_file(text):
-        path = tmp_path / "table.csv"
-        path.write_text(text)
-        return path
-
-    return write_file
 
 
 def rows_of(output):
@@ -98,7 +72,7 @@ def test_first_line_shows_what_was_understood(run, write):
     assert output.splitlines()[:2] == [
         "target 'churn': 2 labels (no 170, yes 103); features: 1 category, 1 number, 1 date;"
         " 27 rows without a target skipped",
-        "table.csv: 273 samples; AdaptiveAMFClassifier(n_estimators=10, seed=1)",
+        "table.csv: 273 samples; AdaptiveAMFClassifier(seed=1)",
     ]
     _, _, (line,) = run("evaluate", write(CHURN))
     assert line.startswith("river-amf: table.csv: column 'id': 273 distinct texts, nearly all")
@@ -107,22 +81,19 @@ def test_first_line_shows_what_was_understood(run, write):
 
 
 @pytest.mark.parametrize("name", ["amf", "knn"])
-def test_evaluate_of_numbers(run, write, name):
-    _, output, _ = run("evaluate", write(PRICES), "--model", name, "--metrics", "MAPE")
+def test_evaluate_of_numbers(name, run, write):
+    path = write(PRICES)
+    _, output, _ = run("evaluate", path, "--model", name, "--metrics", "MAPE")
     titles, rows = rows_of(output)
     assert titles[:2] == [
         "target 'price': numbers from 0.5 to 106.5; features: 1 number, 1 category",
         "--task classification takes these numbers as labels",
     ]
-    model = AMFRegressor(seed=1) if name == "amf" else baselines.regressors(1)["knn"]()
-    expected = evaluate.progressive_val_score(
-        evaluation.load_stream(write(PRICES)), model, metrics.MAE()
-    )
-    assert float(rows["200"]["MAE"]) == pytest.approx(expected.get(), rel=1e-4)
+    table = evaluation.compare(path, name, seed=1).table
+    for each, row in ((name, "200"), ("mean", "mean"), ("last-value", "last-value")):
+        for metric in ("MAE", "RMSE"):
+            assert float(rows[row][metric]) == pytest.approx(table[metric][each], rel=1e-4)
     assert ("coverage" in rows["200"]) == (name == "amf")
-    table = evaluation.compare(write(PRICES), name, seed=1).table
-    for naive in ("mean", "last-value"):
-        assert float(rows[naive]["RMSE"]) == pytest.approx(table["RMSE"][naive], rel=1e-4)
 
 
 def test_two_runs_agree(run, tmp_path):
@@ -132,10 +103,12 @@ def test_two_runs_agree(run, tmp_path):
 
 
 def test_missing_marker_of_dashes(run, write):
-    rows = "".join(f"{'--' if i % 3 else i / 2},{'xy'[i % 2]}\n" for i in range(60))
-    assert run("evaluate", write("a,y\n" + rows), "--missing=--")[2] == []
-    _, output, _ = run("evaluate", write("a,y\n" + rows), "--missing=--,-")
-    assert "features: 1 number" in output
+    path = write(
+        "a,y\n" + "".join(f"{'--' if i % 3 else i / 2},{'xy'[i % 2]}\n" for i in range(60))
+    )
+    for markers in ("--", "--,-"):
+        _, output, lines = run("evaluate", path, f"--missing={markers}")
+        assert "features: 1 number" in output and lines == []
 
 
 @pytest.mark.parametrize("separator", ["\t", "\\t", "tab"])
@@ -155,8 +128,7 @@ def test_options_of_files_are_those_of_load_stream(separator, run, tmp_path):
 
 
 def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
-    path = tmp_path / "table.csv"
-    models = ["amf", "gaussian-nb", "last-class"]
+    path, models = tmp_path / "results.csv", ["amf", "gaussian-nb", "last-class"]
     options = ["--limit", 230, "--seed", 7, "--metrics", "macrof1", "--csv", path]
     status, output, lines = run("compare", "ImageSegments", "--models", ",".join(models), *options)
     assert (status, lines) == (0, [f"wrote the table to {path}"])
@@ -171,7 +143,7 @@ def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
         assert row["status"] == "ok"
     written = pd.read_csv(path, index_col="model")
     pd.testing.assert_series_equal(written["accuracy"], expected["accuracy"])
-    status, output, _ = run("compare", write(PRICES), "--models", "knn,amf,KNN")
+    _, output, _ = run("compare", write(PRICES), "--models", "knn,amf,KNN")
     assert list(rows_of(output)[1]) == ["knn", "amf", "mean", "last-value"]
 
 
@@ -185,16 +157,15 @@ def test_compare_ends_with_1_if_all_models_fail(run, monkeypatch):
     assert run("compare", "--limit", 20, "--models", "amf,adaptive")[0] == 1
 
 
-def test_files_that_cannot_be_written_are_named_at_the_end(run, monkeypatch, tmp_path):
+def test_results_are_printed_though_a_file_cannot_be_written(run, monkeypatch, tmp_path):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(pd.DataFrame, "to_csv", full)
-    page, table = tmp_path / "page", tmp_path / "table"
-    options = ["--limit", 60, "--models", "majority", "--csv", table, "--html", page]
+    options = ["--limit", 60, "--models", "majority", "--csv", tmp_path / "table"]
     status, output, lines = run("compare", *options)
-    assert status == 2 and "majority" in output and page.exists()
-    assert f"cannot write the table to {table}: No space left" in lines[-1]
+    assert status == 2 and "majority" in output
+    assert lines[-1].endswith("cannot write the output: No space left on device")
 
 
 # What is refused before a run
@@ -205,38 +176,24 @@ def test_files_that_cannot_be_written_are_named_at_the_end(run, monkeypatch, tmp
     [
         (["evaluate", "nowhere.csv"], "'nowhere.csv'"),
         (["evaluate", ""], "the stream is ''"),
-        (["evaluate", "."], "'.' is not a regular file"),
         (["evaluate", "a\0b"], "no stream or file 'a\\x00b'"),
         (["evaluate", "x" * 5000], "cannot read 'xxx"),
         (["evaluate", "Bananas", "--target", "x"], "not for Bananas"),
         (["evaluate", "TABLE", "--target", "chrn"], "did you mean 'churn'?"),
-        (["evaluate", "--metrics", "MacroF"], "did you mean 'MacroF1'?"),
         (["evaluate", "--metrics", "MAE"], "'MAE' is not a river classification metric"),
-        (
-            ["evaluate", "TABLE", "--metrics", "F1"],
-            "F1 needs labels True/False or 0/1, but table.csv",
-        ),
+        (["evaluate", "TABLE", "--metrics", "F1"], "F1 needs labels True/False or 0/1, but tab"),
         (["evaluate", "--limit", "0"], "--limit: must be a whole number from 1 to 2147483647"),
-        (["evaluate", "--seed", "-1"], "--seed"),
         (["evaluate", "--delay", "9", "--limit", "9"], "delay must be less than the number of"),
         (["evaluate", "--predictions", "no/p.csv"], "cannot write the predictions to 'no/p.csv'"),
-        (["evaluate", "--predictions", ""], "cannot write the predictions to ''"),
         (["evaluate", "TABLE", "--predictions", "TABLE"], "it is the input stream"),
         (["evaluate", "--html", "a", "--predictions", "a"], "would both write to a"),
         (["evaluate", "--model", "knm"], "unknown model 'knm' (did you mean 'knn'?"),
         (["evaluate", "--model", "knn", "--n-estimators", "1"], "does not take --n-estimators"),
         (["evaluate", "--model", "knn", "--save", "FILE"], "model 'knn' cannot be saved"),
-        (
-            ["evaluate", "TABLE", "--model", "amrules"],
-            "model 'amrules' is a regressor, but the",
-        ),
-        (["evaluate", "--task", "clustering"], "argument --task: invalid choice"),
-        (["evaluate", "TABLE", "--keep", "x"], "has no column 'x'"),
+        (["evaluate", "TABLE", "--model", "amrules"], "model 'amrules' is a regressor, but the"),
         (["compare", "--models", ","], "--models must name at least one model"),
         (["compare", "--models", "amf,ganssian-nb"], "(did you mean 'gaussian-nb'?"),
-        (["compare", "--time-limit", "nan"], "must be a positive number of seconds, got 'nan'"),
         (["compare", "--csv", "no/t.csv"], "cannot write the table to 'no/t.csv': No such file"),
-        (["compare", "--csv", "FILE", "--html", "FILE"], "--csv and --html would both write"),
     ],
     ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
 )
@@ -343,7 +300,7 @@ def test_signals_end_a_comparison_with_its_rows(kind, status, run, monkeypatch, 
 
     def interrupt(self, x, y, w=1.0):
         calls.append(y)
-        if len(calls) == 20 + 7:  # the first 20 are the warm-up
+        if len(calls) == 1 + 7:  # the first is the warm-up
             raise kind
 
     monkeypatch.setattr(PriorClassifier, "learn_one", interrupt)
@@ -356,24 +313,11 @@ def test_signals_end_a_comparison_with_its_rows(kind, status, run, monkeypatch, 
     assert pd.read_csv(path)["status"].tolist() == statuses
 
 
-def test_reader_that_leaves_is_no_error(long_stream):
-    pipe = subprocess.PIPE
-    command = [*COMMAND, "evaluate", long_stream, "--limit", "20000"]
-    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
-    process.stdout.readline()
-    process.stdout.close()
-    error = process.stderr.read()
-    process.stderr.close()
-    assert process.wait(timeout=300) == 141
-    assert not re.search("Traceback|Exception|error", error)
-
-
 def test_progress_bars_are_for_terminals(run, monkeypatch):
-    for command in (["evaluate"], ["compare", "--models", "majority"]):
-        assert run(*command, "--limit", 60)[2] == []
-        with monkeypatch.context() as patch:
-            patch.setattr(sys.stderr, "isatty", lambda: True)
-            assert any("60" in line for line in run(*command, "--limit", 60)[2])
+    command = ["compare", "--models", "majority", "--limit", 60]
+    assert run(*command)[2] == []
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert any("60" in line for line in run(*command)[2])
 
 
 # Pages

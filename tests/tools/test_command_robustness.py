@@ -17,13 +17,6 @@ COMMAND = [sys.executable, "-m", "river_amf"]
 unix = pytest.mark.skipif(os.name != "posix", reason="a shell and signals of Unix")
 
 
-def error_of(arguments, capsys):
-    """Run in this process what ends in an error, and return its last line."""
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(arguments)
-    return capsys.readouterr().err.splitlines()[-1]
-
-
 def test_process_ends_with_the_status_of_the_command(monkeypatch):
     class Ended(SystemExit):
         """At once, without waiting for a kernel that is being compiled."""
@@ -89,7 +82,7 @@ def test_files_are_written_though_the_table_is_not_read(monkeypatch, tmp_path):
     assert "majority,9," in path.read_text()
 
 
-def test_lack_of_memory_is_one_line(monkeypatch, tmp_path, capsys):
+def test_lack_of_memory_is_one_line(monkeypatch, tmp_path, run):
     def refuse(*_, **__):
         raise MemoryError("Unable to allocate 4 GiB")
 
@@ -106,16 +99,16 @@ def test_lack_of_memory_is_one_line(monkeypatch, tmp_path, capsys):
     ):
         with monkeypatch.context() as patch:
             patch.setattr(place, name, fault)
-            arguments = [str(path)] if fault is parse else ["--limit", "5"]
-            assert error_of(["evaluate", *arguments], capsys).startswith(start + message + advice)
+            arguments = [path] if fault is parse else ["--limit", 5]
+            assert run("evaluate", *arguments)[2][-1].startswith(start + message + advice)
 
 
-def test_unknown_error_is_one_line(monkeypatch, capsys):
+def test_unknown_error_is_one_line(monkeypatch, run):
     def fail(*_, **options):
         raise RuntimeError("two\nlines")
 
     monkeypatch.setattr(evaluation, "load_stream", fail)
-    line = error_of(["evaluate"], capsys)
+    _, _, (line,) = run("evaluate")
     assert line.startswith("river-amf: error: RuntimeError: two lines; ")
     assert "python -X dev" in line
     monkeypatch.setattr(sys, "flags", type("Flags", (), {"dev_mode": True}))

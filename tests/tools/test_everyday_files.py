@@ -8,8 +8,6 @@ import uuid
 
 import pytest
 
-from river_amf import cli
-
 PRAISE, BLAME = "great lovely solid quick perfect", "broken slow poor useless late"
 FILLER = "the it was and my phone came box with again very for a screen battery shop"
 
@@ -56,12 +54,6 @@ FILES = {
 }
 
 
-def run(capsys, *arguments):
-    assert cli.main([*map(str, arguments)]) == 0
-    told = capsys.readouterr()
-    return told.out, told.err
-
-
 def last_figure(output, column):
     """Return a figure of the last row of the table that `evaluate` prints."""
     lines = [line.split() for line in output.splitlines()]
@@ -71,7 +63,7 @@ def last_figure(output, column):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_one_obvious_command_is_enough(name, tmp_path, capsys):
+def test_one_obvious_command_is_enough(name, tmp_path, run):
     rows_of, options, odd, metric, least = FILES[name]
     rows = [*rows_of(random.Random(1))]
     path, model = tmp_path / f"{name}.csv", tmp_path / f"{name}.amf"
@@ -79,14 +71,14 @@ def test_one_obvious_command_is_enough(name, tmp_path, capsys):
         writer = csv.DictWriter(file, [*rows[0]])
         writer.writeheader()
         writer.writerows(rows)
-    _, told = run(capsys, "evaluate", path, "--limit", 500, "--seed", 1)
-    assert re.findall(r"column '(\w+)'", told) == odd
-    output, told = run(capsys, "evaluate", path, *options, "--seed", 1, "--save", model)
-    assert re.findall(r"column '(\w+)'", told) == []
+    _, _, told = run("evaluate", path, "--limit", 500, "--seed", 1)
+    assert re.findall(r"column '(\w+)'", str(told)) == odd
+    _, output, told = run("evaluate", path, *options, "--seed", 1, "--save", model)
+    assert re.findall(r"column '(\w+)'", str(told)) == []
     assert last_figure(output, metric) >= least, output
-    output, _ = run(capsys, "compare", path, *options, "--seed", 1, "--models", "amf,adaptive")
+    _, output, _ = run("compare", path, *options, "--seed", 1, "--models", "amf,adaptive")
     assert "adaptive" in output
-    output, _ = run(capsys, "predict", model, path)
+    _, output, _ = run("predict", model, path)
     predicted = [*csv.DictReader(output.splitlines())]
     assert len(predicted) == len(rows)
     if name == "sales":

@@ -144,7 +144,6 @@ FAILED = make_comparison(["failed"])
     ("draw", "data", "error", "message"),
     [
         (plot.comparison, FAILED, ValueError, "comparison has no accuracy to draw"),
-        (plot.comparison, FAILED.table, TypeError, "from evaluation.compare, got DataFrame"),
         (plot.importance, {"a": 1.0}, TypeError, "must come from inspection.*, got dict"),
         (plot.importance, FAILED.table, TypeError, "must come from inspection.*, got DataFrame"),
         (plot.importance, pd.Series([], dtype=float), ValueError, "no features to draw"),

@@ -149,7 +149,6 @@ FOREST = learn(AMFClassifier(seed=1), three_labels())
         (FOREST, {"features": ["a", "c"]}, ValueError, "'c' has no known numbers"),
         (FOREST, {"features": "ac", "samples": three_labels(5)}, ValueError, "'c': .* not a plain"),
         (FOREST, {"features": "ab", "resolution": 1}, ValueError, "resolution must be an integer"),
-        (FOREST, {"samples": [([1, 2], 1)]}, TypeError, "samples must be pairs of a dict and"),
         (FOREST[0], {}, TypeError, "a river classifier or regressor, got Tree"),
         (AMFRegressor(), {"samples": NUMBERS}, ValueError, "has not learned any samples yet"),
         (Silent(), {"samples": NUMBERS}, ValueError, "has not learned any samples yet"),

@@ -98,6 +98,7 @@ def test_first_compilation_is_logged(monkeypatch, caplog):
 @pytest.mark.parametrize("is_terminal", [False, True])
 def test_without_a_log_a_terminal_shows_it_once(is_terminal, monkeypatch, capsys):
     monkeypatch.setattr(cache, "_said", set())
+    monkeypatch.setattr(cache, "_LOGGER", logging.getLogger("of no command"))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
     for _ in range(2):
         cache.KernelCache(len, ["here"]).load_overload((), cpu_target.target_context)
