@@ -27,6 +27,7 @@ FORMAT = 1
 _ARRAYS = {name: FIELDS[name] for name in COPIED} | PENDING_FIELDS
 _HEADER = "header.json"
 _PICKLE = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
+
 Header = dict[str, Any]
 
 

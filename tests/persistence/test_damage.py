@@ -1,4 +1,4 @@
-"""Files that are no models, or no longer: what is wrong is said, and nothing is run."""
+"""Files that are no models, or no longer: an error names what is wrong, and nothing is run."""
 
 import io
 import json
