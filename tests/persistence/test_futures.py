@@ -1,12 +1,15 @@
 """Models from files: the same model, with the same future."""
 
 import pickle
+import random
 
 import forests
 import pytest
 import regressors
 from files import reloaded
-from forests import STREAM, VARIANTS
+from forests import STREAM, VARIANTS, pickled
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from regressors import NUMBERS, REGRESSORS
 from river import preprocessing
 
@@ -48,6 +51,42 @@ def test_equal_answers_and_equal_futures(path, tools, stream, parameters, cut):
         model.save(path)
         twin.save(other)
         assert other.read_bytes() == path.read_bytes()
+
+
+@settings(max_examples=30)
+@given(
+    parameters=st.fixed_dictionaries(
+        {
+            "dirichlet": st.sampled_from([None, 1e-300, 1e-9, 1e300]) | st.floats(1e-300, 1e300),
+            "step": st.sampled_from([5e-324, 1e-300, 1.0, 1e9, 1e300]) | st.floats(5e-324, 1e300),
+            "split_prior": st.sampled_from([5e-324, 0.5, 1 - 1e-16]),
+            "fading_factor": st.sampled_from([None, 5e-324, 0.5, 1 - 1e-16]),
+            "restart_threshold": st.sampled_from([None, 5e-324, 1.0, 1e300]),
+            "n_classes": st.sampled_from([None, 3, 100]),
+            "max_nodes": st.sampled_from([None, 1, 9]),
+            "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
+            "vote": st.sampled_from(["mean", "learned"]),
+            "use_aggregation": st.booleans(),
+            "split_pure": st.booleans(),
+        }
+    ),
+    weights=st.lists(st.sampled_from([5e-324, 1e-300, 1e-9, 1.0, 1e9, 1e300]), min_size=1),
+    n_samples=st.sampled_from([1, 2, 40]),
+)
+def test_a_model_of_any_parameters_and_weights_predicts_and_comes_back(
+    tmp_path_factory, parameters, weights, n_samples
+):
+    model = AMFClassifier(n_estimators=2, seed=1, **parameters)
+    rng = random.Random(1)
+    for i in range(n_samples):
+        x = {"a": rng.random(), "b": rng.random(), "c": rng.choice("uvw")}
+        model.learn_one(x, rng.choice([x["a"] > 0.5, "other"]), w=weights[i % len(weights)])
+        assert sum(model.predict_proba_one(x).values()) == pytest.approx(1.0)
+    twin = reloaded(model, tmp_path_factory.mktemp("extreme") / "model.amf")
+    assert pickled(twin) == pickled(model)
+
+
+# Which class
 
 
 def test_a_class_loads_its_own_and_what_is_derived_from_it_and_refuses_others(path):
