@@ -6,6 +6,7 @@ import copy
 import math
 import sys
 from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -20,8 +21,7 @@ from river_amf.inputs.encoding import Features
 from river_amf.inputs.kinds import check_weight
 from river_amf.parameters import Parameters
 from river_amf.persistence import Saved
-from river_amf.persistence.container import take
-from river_amf.persistence.values import parameters_from_json, parameters_to_json
+from river_amf.persistence.values import from_json, to_json
 from river_amf.state import arena
 
 _Result = TypeVar("_Result")
@@ -126,21 +126,22 @@ class Forest(Ensemble, Saved, Parameters):
             for name, value in self.__dict__.items()
         }
 
-    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-        # The arrays are views, so `_while_still` has to be around their use.
-        header, arrays = engine_to_file(self._engine)
-        return {"parameters": parameters_to_json(self._parameters)} | header, arrays
+    def _to_file(self, write: Callable[[dict[str, Any], dict[str, NDArray[Any]]], Any]) -> Any:
+        parameters = {
+            name: to_json(float(value) if isinstance(value, Fraction) else value, name)
+            for name, value in self._parameters.items()
+        }
 
-    def _while_still(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        return self._read(self._without_gaps, call, *arguments)
+        def call() -> Any:
+            header, arrays = engine_to_file(self._engine)
+            return write({"parameters": parameters} | header, arrays)
 
-    def _without_gaps(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        self._engine.close_gaps()
-        return call(*arguments)
+        return self._read(call)
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        model = cls(**parameters_from_json(take(header, "parameters", {}), cls._checks))
+        parameters = header.pop("parameters", {})
+        model = cls(**{name: from_json(item) for name, item in parameters.items()})
         model._engine = engine_of_file(model, header, arrays)
         return model
 

@@ -28,22 +28,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is in the file, and return the exit status."""
-    contents = read_model(arguments.file)
-    name, release = os.path.basename(arguments.file), contents.release
-    about = f"{humanize_bytes(contents.size)}, format {contents.format}"
+    model, header = read_model(arguments.file)
+    name, release = os.path.basename(arguments.file), header["river_amf"]
+    about = f"{humanize_bytes(os.path.getsize(arguments.file))}, format {header['format']}"
     print(printable(f"{name}: {about}, written by river_amf {release[:40]}"))
-    print(repr(contents.model))
-    for line in reading_of(contents.notes):
+    print(repr(model))
+    for line in reading_of(header["notes"]):
         print(printable(line))
-    if isinstance(contents.model, Ensemble):
-        print(inspection.tree_table(contents.model).to_string(float_format="{:g}".format))
+    if isinstance(model, Ensemble):
+        print(inspection.tree_table(model).to_string(float_format="{:g}".format))
     return 0
 
 
-def read_model(path: str) -> persistence.Contents:
-    """Return what is in the file of a model, or raise EvaluationError."""
+def read_model(path: str) -> tuple[Any, Mapping[str, Any]]:
+    """Return the model in a file and the header of the file, or raise EvaluationError."""
     try:
-        return persistence.contents(path)
+        return persistence.load_with_header(path)
     except (FileError, MemoryError) as error:
         raise EvaluationError(str(error)) from None
     except OSError as error:

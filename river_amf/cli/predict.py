@@ -37,10 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the predictions as CSV, and return the exit status."""
-    contents = read_model(arguments.model)
-    model: Any = contents.model
+    model, header = read_model(arguments.model)
     path, name = arguments.csv, printable(arguments.model)
-    reading = contents.notes.get("reading")
+    reading = header["notes"].get("reading")
     if not isinstance(model, base.Classifier | base.Regressor) or not isinstance(reading, dict):
         raise EvaluationError(f"{name} holds no model that `river-amf evaluate --save` wrote")
     options.check_outputs(arguments, [arguments.stream, arguments.model], csv="the predictions")

@@ -26,7 +26,6 @@ from river_amf.kernels.classification.opinion_pool import LINEAR_FLOOR, VOTE_FLO
 from river_amf.kernels.classification.sparse_model import FIRST_VOTE as FIRST_SPARSE_WEIGHT
 from river_amf.kernels.classification.sparse_model import LARGEST_INPUT as LARGEST_INPUT_OF_WORDS
 from river_amf.kernels.features import correlation as correlation  # these have parts only
-from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.learning import (
     VISIT,
     category_number,
@@ -39,8 +38,6 @@ from river_amf.kernels.numba_tools.arrays import (
     BOXES_FULL,
     DONE,
     INFINITE,
-    LARGEST_FLOAT,
-    NEVER,
     NODES_FULL,
     NONE,
     OCCUPIED,
@@ -53,7 +50,7 @@ from river_amf.kernels.numba_tools.parts import are_in_use, compile_for, warm_up
 from river_amf.kernels.regression import target_pool as target_pool
 from river_amf.kernels.regression import target_trees as target_trees
 from river_amf.kernels.tree.aggregation import recompute_all_odds
-from river_amf.kernels.tree.estimates import LARGEST_ODDS, LOG_SCALE
+from river_amf.kernels.tree.estimates import LOG_SCALE
 from river_amf.kernels.tree.readiness import ready_samples
 from river_amf.kernels.tree.sample_store import compact_rows
 
@@ -63,13 +60,9 @@ __all__ = [
     "DONE",
     "FIRST_SPARSE_WEIGHT",
     "INFINITE",
-    "LARGEST_FLOAT",
     "LARGEST_INPUT_OF_WORDS",
-    "LARGEST_NEWEST",
-    "LARGEST_ODDS",
     "LINEAR_FLOOR",
     "LOG_SCALE",
-    "NEVER",
     "NODES_FULL",
     "NONE",
     "OCCUPIED",

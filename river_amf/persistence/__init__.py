@@ -13,34 +13,22 @@ import logging
 import os
 import time
 from collections.abc import Callable
-from typing import IO, TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import IO, Any, ClassVar, Self
 
 from river_amf._version import __version__
 from river_amf.inputs.kinds import shown
 from river_amf.persistence import container, places
-from river_amf.persistence.container import Array, Header, take
+from river_amf.persistence.container import Header
 from river_amf.persistence.validation import FileError, require
-
-if TYPE_CHECKING:
-    from _typeshed import SupportsRead, SupportsWrite
+from river_amf.state.layout import Array
 
 __all__ = ["FileError", "PathLike", "Saved", "load", "save"]
 
 PathLike = str | os.PathLike[str]
+_Place = PathLike | IO[bytes]
 
 _logger = logging.getLogger(__name__)
 _KINDS: dict[str, type[Saved]] = {}
-
-
-class Contents(NamedTuple):
-    """A model from a file, and what the file says of itself."""
-
-    model: Any
-    kind: str
-    release: str  # of river_amf, that wrote it
-    format: int
-    size: int  # in bytes
-    notes: dict[str, Any]  # given to `save_with_notes`
 
 
 class Saved:
@@ -57,28 +45,22 @@ class Saved:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        kind = cls.__dict__.get("_file_kind")
-        if kind is None:
-            return
-        known = _KINDS.setdefault(kind, cls)
-        if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-            raise TypeError(f"{cls.__qualname__} has the _file_kind of {known.__qualname__}")
-        _KINDS[kind] = cls  # a class may be defined again, as in a notebook
+        if "_file_kind" in cls.__dict__:
+            known = _KINDS.setdefault(cls._file_kind, cls)
+            if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+                raise TypeError(f"{cls.__qualname__} has the _file_kind of {known.__qualname__}")
+            _KINDS[cls._file_kind] = cls  # a class may be defined again, as in a notebook
 
     @abc.abstractmethod
-    def _to_file(self) -> tuple[Header, dict[str, Array]]:
-        """Return the model as JSON and arrays of `layout.FIELDS`."""
-
-    def _while_still(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function that uses what `_to_file` returns, while no other thread changes it."""
-        return call(*arguments)
+    def _to_file(self, write: Callable[[Header, dict[str, Array]], Any]) -> Any:
+        """Call a function with the model as JSON and arrays, which no thread changes meanwhile."""
 
     @classmethod
     @abc.abstractmethod
     def _from_file(cls, header: Header, arrays: dict[str, Array]) -> Self:
-        """Return the model that `_to_file` returned as these, or raise FileError."""
+        """Return the model that `_to_file` turned into these, or raise any error."""
 
-    def save(self, path: PathLike | SupportsWrite[bytes]) -> None:
+    def save(self, path: _Place) -> None:
         """Save the model to a file, as `river_amf.save` does.
 
         >>> import io, river_amf
@@ -87,7 +69,7 @@ class Saved:
         save(self, path)
 
     @classmethod
-    def load(cls, path: PathLike | SupportsRead[bytes]) -> Self:
+    def load(cls, path: _Place) -> Self:
         """Load a model of this class or a subclass as `river_amf.load` does; else raise FileError.
 
         >>> import io, river_amf
@@ -105,7 +87,7 @@ class Saved:
         return model
 
 
-def save(model: Any, path: PathLike | SupportsWrite[bytes]) -> None:
+def save(model: Any, path: _Place) -> None:
     """Save a model to a file.
 
     It is written to a temporary file `.river_amf-*.tmp` next to `path`, which then takes its place,
@@ -139,9 +121,7 @@ def save(model: Any, path: PathLike | SupportsWrite[bytes]) -> None:
     save_with_notes(model, path, {})
 
 
-def save_with_notes(
-    model: Any, path: PathLike | SupportsWrite[bytes], notes: dict[str, Any]
-) -> None:
+def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
     """Save a model as `save` does, with an object of JSON beside it."""
     place, start = places.place_of(path, "write"), time.perf_counter()
     kind = getattr(type(model), "_file_kind", "")
@@ -153,23 +133,26 @@ def save_with_notes(
         )
 
     def write(file: IO[bytes]) -> int:
-        header, arrays = model._to_file()
-        about = {"river_amf": __version__, "kind": kind, "model": header}
+        about: Header = {"river_amf": __version__, "kind": kind}
         about |= {"notes": notes} if notes else {}
-        return container.write(file, about, arrays)
+        return int(
+            model._to_file(
+                lambda own, arrays: container.write(file, about | {"model": own}, arrays)
+            )
+        )
 
     if isinstance(place, str):
-        size = places.replace(place, lambda file: model._while_still(write, file))
+        size = places.replace(place, write)
     else:
         archive = io.BytesIO()
-        size = model._while_still(write, archive)
+        size = write(archive)
         if place.write(archive.getvalue()) not in (None, size):
             raise OSError(f"{places.name_of(place)} took only a part of what was written to it")
     took, name = 1000 * (time.perf_counter() - start), places.name_of(place)
     _logger.info("saved %s to %s: %d bytes in %.0f ms", kind, name, size, took)
 
 
-def load(path: PathLike | SupportsRead[bytes]) -> Any:
+def load(path: _Place) -> Any:
     """Load a model of any class from a file, which predicts and learns exactly like the saved one.
 
     A file may come from anyone: no code in it is run, and all that is an index is checked. Loading
@@ -197,11 +180,11 @@ def load(path: PathLike | SupportsRead[bytes]) -> Any:
     >>> river_amf.load(file).seed
     2
     """
-    return contents(path).model
+    return load_with_header(path)[0]
 
 
-def contents(path: PathLike | SupportsRead[bytes]) -> Contents:
-    """Return the model in a file and what the file says of itself, or raise as `load` does."""
+def load_with_header(path: _Place) -> tuple[Any, Header]:
+    """Load a model as `load` does; return it and the rest of `header.json`."""
     place, start = places.place_of(path, "read"), time.perf_counter()
     name = places.name_of(place)
     if isinstance(place, str):
@@ -210,7 +193,13 @@ def contents(path: PathLike | SupportsRead[bytes]) -> Contents:
     else:
         data = place.read()
     try:
-        found = _contents(data)
+        header, arrays = container.read(data)
+        kind, header = header["kind"], {"notes": {}} | header
+        require(type(header["notes"]) is dict, "notes, an object,")
+        if type(kind) is not str or kind not in _KINDS:
+            what = f"this version knows {', '.join(sorted(_KINDS))}"
+            raise FileError(f"holds a model of the kind {shown(kind)}, but {what}")
+        model = _KINDS[kind]._from_file(header.pop("model"), arrays)
     except MemoryError as error:
         raise MemoryError(f"not enough memory to load {name}") from error
     except FileError as error:
@@ -218,18 +207,5 @@ def contents(path: PathLike | SupportsRead[bytes]) -> Contents:
     except Exception as error:
         raise FileError(f"{name} is damaged: {type(error).__name__}: {error}") from error
     took = 1000 * (time.perf_counter() - start)
-    _logger.info("loaded %s from %s: %d bytes in %.0f ms", found.kind, name, found.size, took)
-    return found
-
-
-def _contents(data: bytes) -> Contents:
-    if not data:
-        raise FileError("is empty")
-    header, arrays = container.read(data)
-    kind, model, notes = take(header, "kind"), take(header, "model"), take(header, "notes", {})
-    require(type(notes) is dict, "notes, an object,")
-    if type(kind) is not str or kind not in _KINDS:
-        what = f"this version knows {', '.join(sorted(_KINDS))}"
-        raise FileError(f"holds a model of the kind {shown(kind)}, but {what}")
-    loaded = _KINDS[kind]._from_file(model, arrays)
-    return Contents(loaded, kind, header["river_amf"], header["format"], len(data), notes)
+    _logger.info("loaded %s from %s: %d bytes in %.0f ms", kind, name, len(data), took)
+    return model, header

@@ -11,14 +11,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from river_amf.kernels import NONE, UNLISTED
 from river_amf.state import layout
 from river_amf.state.arena import Arena, defaults
-from river_amf.state.layout import COPIED, FIELDS
-
-Array = NDArray[Any]
+from river_amf.state.layout import COPIED, FIELDS, Array
 
 _SMALL = 2**24  # bytes
 
@@ -63,15 +60,15 @@ def whole(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
     return {name: arrays[name] for name in COPIED}
 
 
-def check_pending(arrays: dict[str, Array], arena: Arena | None) -> None:
+def check_pending(arrays: dict[str, Array], arena: Arena) -> None:
     """Raise FileError for predictions that cannot be those of a forest."""
-    require(arena is not None and arrays.keys() == layout.PENDING_FIELDS.keys(), "predictions")
-    assert arena is not None
+    require(arrays.keys() == layout.PENDING_FIELDS.keys(), "predictions")
     keys, lengths, votes, made_by = (arrays[name] for name in layout.PENDING_FIELDS)
     is_classifier = arena.task == layout.CLASSIFICATION
     n_votes = arena.settings["n_labels"][0] if is_classifier else layout.OF_VOTER
     require(_lies(lengths, 0, len(keys)) and lengths.sum() == len(keys), "keys of predictions")
-    is_right = votes.shape[1] == arena.capacities["voter"] and votes.shape[2] <= n_votes
+    is_right = votes.shape[:2] == (len(lengths), arena.capacities["voter"])
+    is_right &= votes.shape[2] <= n_votes and made_by.shape == (len(lengths), layout.N_MADE_BY)
     require(is_right, "shape of predictions")
     n_known = made_by[:, layout.N_KNOWN] if is_classifier else np.array([layout.OF_VOTER])
     require(_lies(n_known, 1, votes.shape[2]), "predicted labels")
@@ -85,8 +82,7 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
     """
     settings, trees, samples = arrays["settings"][0], arrays["trees"], arrays["samples"]
     require(_lies(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")
-    _check_features(arrays)
-    _check_words(arrays, columns)
+    _check_features(arrays, columns)
     n_nodes, roots = trees["n_nodes"], trees["root"]
     require(n_nodes.max() <= settings["max_nodes"], "numbers of nodes")
     require(np.where(n_nodes > 0, (roots >= 0) & (roots < n_nodes), roots == NONE).all(), "roots")
@@ -94,18 +90,15 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
         nodes = arrays["nodes"][t, : tree["n_nodes"]]
         if len(nodes):
             _check_links(nodes, int(tree["root"]))
-        is_leaf, feature = nodes["left"] == NONE, nodes["feature"]
-        are_split = np.where(
-            is_leaf, feature == NONE, (feature >= 0) & (feature < settings["n_features"])
-        )
-        require(are_split.all(), "split features")
+        split_by = nodes["feature"][nodes["left"] != NONE]
+        require(_lies(split_by, 0, settings["n_features"] - 1), "split features")
         slots = np.sort(nodes["slot"][nodes["n_rows"] == 0])
         require(np.array_equal(slots, np.arange(tree["n_boxes"])), "slots of boxes")
         _check_lists(arrays["links"][t], nodes, settings)
 
 
-def _check_features(arrays: dict[str, Array]) -> None:
-    """Check what is known of features, and what trends rely on."""
+def _check_features(arrays: dict[str, Array], columns: Array) -> None:
+    """Check features, the next terms of trends, and that words have the columns of features."""
     require(_lies(arrays["features"]["n_recent"], 0, layout.N_RECENT), "n_recent of features")
     for trend, name in zip(arrays["trends"], ("fast", "smooth"), strict=False):
         require(_lies(trend["next_term"], 0, arrays[name].shape[1] - 1), "next terms of trends")
@@ -116,14 +109,10 @@ def _check_features(arrays: dict[str, Array]) -> None:
     is_sound = (stand_ins == layout.MISSING_CODE) | np.isnan(stand_ins)
     require(is_sound.all(), "stand-ins for missing categories")
     require(np.isnan(limits).all(), "limits of outliers among categories")
-
-
-def _check_words(arrays: dict[str, Array], columns: Array) -> None:
-    """Check that words have the columns of their features, and the constant has none."""
     found = arrays["words"]["column"]
     is_chosen = found == layout.CHOSEN
     require((np.where(is_chosen, 0, found) == columns).all(), "columns of words")
-    require(not columns[:1].any() and not is_chosen[:1].any(), "columns of words")
+    require(not columns[:1].any() and not is_chosen[:1].any(), "columns of words")  # the constant
     require(arrays["counters"]["n_chosen"][0] == is_chosen.sum(), "number of chosen words")
 
 
@@ -139,13 +128,10 @@ def _check_links(nodes: Array, root: int) -> None:
     are_mutual = (parent[children] == np.tile(inner, 2)).all() and parent[root] == NONE
     require(are_mutual and (n_parents == 1).all(), "links of nodes")
     # Each node has one parent, so they form a tree unless some are in a cycle.
-    above = parent
-    above[root] = root
+    parent[root] = root
     for _ in range(len(nodes).bit_length()):  # goes twice as far up each time
-        above = above[above]
-        if (above == root).all():
-            return
-    require(len(nodes) == 1, "links of nodes")
+        parent = parent[parent]
+    require((parent == root).all(), "links of nodes")
 
 
 def _check_lists(links: Array, nodes: Array, settings: Any) -> None:

@@ -197,12 +197,9 @@ class DistributedForest(CheckedParameters, base.Estimator):
         FileError, OSError
             If it is damaged, or was not written by `save` (a `ValueError`); if it cannot be read.
         """
-        models: list[Any] = []
         try:
             with zipfile.ZipFile(path) as archive:
-                for name in archive.namelist():
-                    with archive.open(name) as member:
-                        models.append(persistence.load(member))
+                models = [persistence.load(archive.open(name)) for name in archive.namelist()]
         except (zipfile.BadZipFile, RuntimeError, EOFError) as error:
             raise FileError(f"{path} is damaged: {error}") from error
         if not models or not all(isinstance(model, Forest) for model in models):

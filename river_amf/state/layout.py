@@ -275,10 +275,7 @@ AXES = (
     *AXES_OF_TRENDS,
     *("word", "sparse_word", "node", "box", "row"),
 )
-UNDEFINED = {
-    "node",
-    "box",
-}  # for speed, capacity on these is not filled until a kernel adds an entry
+UNDEFINED = {"node", "box"}  # for speed, capacity on these is filled when a kernel adds an entry
 
 # The arrays of a forest. To kernels they are attributes of a view (`kernels.numba_tools.views`).
 FIELDS = {

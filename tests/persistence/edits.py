@@ -18,7 +18,7 @@ from files import archive_of, samples, targets
 import river_amf
 from river_amf.persistence import FileError, container
 
-FLOATS = [np.nan, np.inf, -np.inf, -1.0, 0.0, 0.5, 1e308, -1e308, 5e-324, 2.0**63, 1e18]
+FLOATS = [np.nan, np.inf, -np.inf, -1e6, -1.0, 0.0, 0.5, 1e308, -1e308, 5e-324, 2.0**63, 1e18]
 INTEGERS = [-(2**31), -3, -2, -1, 0, 1, 2, 3, 5, 17, 64, 65, 1000, 2**31 - 1]
 JSON = [None, True, -1, 0, 1, 2, 3, 7, 10**6, 2**63, 1e300, 0.5, "", "a", [], {}, [["int", "-0x1"]]]
 MOST_MEMORY = 2**30  # more than what the process has after a model was used

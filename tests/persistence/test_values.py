@@ -117,13 +117,12 @@ def test_values_of_subclasses_are_saved_as_builtins(path, value):
 
 MALFORMED = [
     *([], ["int"], ["int", "1", 2], [5, 5], [["int"], "1"], ["int", 5], ["int", "x"], ["other", 1]),
-    *(["float", "nan"], ["float", ["inf"]], ["text", "0"], ["text", "ff"], ["tuple", 5], {}),
+    *(["float", "nan"], ["float", ["inf"]], ["str", "0"], ["str", "ff"], ["tuple", 5], {}),
     *(["int8", 1.5], ["int8", 1000], ["float32", "1"], ["float64", "nan"], ["int8", []]),
-    *(["int8", ["int8", 1]], ["str", ["str", "a"]], ["str", ["tuple", []]], {"int": 1, "2": 3}),
+    *(["int8", ["int8", 1]], ["str_", ["str_", "a"]], {"int": 1, "2": 3}),
     *(["tuple", [["int"]]], ["bytes", "0"], ["bytes", None], ["date", "2020"], ["date", None]),
     *(["date", "2" * 10**6], ["datetime", "today"], ["time", [5]], ["timedelta", 5]),
-    *(["timedelta", [10**20, 0, 0]], ["timedelta", [1, 2]], ["timedelta", [1, 2, 3, 4]]),
-    *(["timedelta", [0.5, 0, 0]], ["float64", [1.0, 2.0]], ["bool", ["float", "inf"]]),
+    *(["timedelta", [10**20, 0, 0]], ["timedelta", [1, 2]], ["timedelta", [0.5, 0, 0]]),
 ]
 
 

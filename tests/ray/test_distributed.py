@@ -6,6 +6,7 @@ import pickle
 import random
 import signal
 import threading
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -201,12 +202,15 @@ def test_file_has_all_workers(both, tmp_path):
         DistributedForest.load(tmp_path / "none")
     alone = io.BytesIO()
     MODELS["AMFClassifier"].save(alone)
-    path.write_bytes(2 * alone.getvalue())
+    with zipfile.ZipFile(path, "w") as archive:
+        for worker in range(2):
+            archive.writestr(f"{worker}.amf", alone.getvalue())
     with pytest.raises(FileError, match="not those of the workers of one forest"):
         DistributedForest.load(path)
-    path.write_bytes(b"")
-    with pytest.raises(FileError):
-        DistributedForest.load(path)
+    for data in (b"", alone.getvalue()):
+        path.write_bytes(data)
+        with pytest.raises(FileError):
+            DistributedForest.load(path)
 
 
 def test_open_seed_is_drawn_once_and_warnings_come_once():
