@@ -260,7 +260,8 @@ def test_later_row_that_does_not_fit_is_named(line, message, feed):
 
 
 @pytest.mark.parametrize(
-    ("data", "message"), [(gzip.compress(b"a,y\n", mtime=0), "it is gzip"), (b"PAR1 ", "as parquet")]
+    ("data", "message"),
+    [(gzip.compress(b"a,y\n", mtime=0), "it is gzip"), (b"PAR1 ", "as parquet")],
 )
 def test_standard_input_is_text(data, message, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
