@@ -109,7 +109,7 @@ class LateLabels:
             buffer.kept[LEARNED_AT] = -1.0
 
     def hold_unusual(self, features: Features, sample: EncodedSample, arena: Arena) -> None:
-        """Add the prediction in the buffer if it has a key that the buffer does not tell."""
+        """Add the prediction in the buffer if its key does not follow from the buffer."""
         kept = sample.prediction.kept
         if kept[LEARNED_AT] >= 0.0:
             is_masked = mask_unknown(features, sample)
