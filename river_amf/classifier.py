@@ -74,15 +74,15 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         absent one; None and NaN are missing; an absent category is missing too. A sample takes time
         by the features that it has. Each numeric feature is a word in a vocabulary. The trees see
         it once it is informative, or in half of the samples: it gets a permanent column
-        while there are fewer than `max_columns`. With `linear`, a logistic regression uses all
+        while there are fewer than `max_split_words`. With `linear`, a logistic regression uses all
         words. Blocks are learned and predicted row by row, without threads.
-    max_columns
+    max_split_words
         Maximum number of features that the trees see with `absent="zero"`; time and memory grow
         with it. A word gets a column after a sample with which it has been in at least 5, and
         Pearson's chi-squared (for counts, n times the correlation ratio) exceeds k + 11 sqrt(k),
         with k one less than the number of labels. A categorical feature gets one at once, or is
         ignored if there is none left.
-    max_vocabulary
+    max_words
         Maximum number of words, >= 2, that the forest remembers with `absent="zero"`. When there
         are more, the half that is used least is forgotten, but for those with columns, of which
         there are at most half as many. A forgotten word that returns counts as new. `None` means no
@@ -99,7 +99,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         multiplied by this factor gamma, in (0, 1), at every visit. The node predicts a mixture of
         both, each weighted by how well it has predicted recently (see `fading_share`). With `None`
         there is no second set, and nothing is forgotten.
-    restart_threshold
+    drift_threshold
         For drifts that make the splits themselves useless: every second tree restarts when the mean
         of its recent losses, 1 - p(label), exceeds its long-run mean by this many standard errors
         and by at least 0.05. `None` means never.
@@ -114,7 +114,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         with the recent past. With `absent="zero"`, a logistic regression on all words joins them.
         `"auto"` means `"cosines"` with `vote="learned"` (but `"logistic"` with `absent="zero"`, as
         cosines tell nothing of words), else `None`: none.
-    max_pending
+    max_delayed_labels
         Maximum number of predictions that wait for their labels, at most 16 MB of them; the oldest
         go first. A label that comes late then judges what was predicted at the time, which matters
         to a learned vote and to restarts. A row finds its prediction by its values, so nothing may
@@ -223,14 +223,14 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         split_prior: float = 0.5,
         max_categories: int | None = None,
         absent: str = "missing",
-        max_columns: int = 30,
-        max_vocabulary: int | None = None,
+        max_split_words: int = 30,
+        max_words: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
-        restart_threshold: float | None = None,
+        drift_threshold: float | None = None,
         vote: str = "mean",
         linear: str | None = None,
-        max_pending: int = 10_000,
+        max_delayed_labels: int = 10_000,
         on_mismatch: str = "raise",
         n_jobs: int = 1,
     ) -> None:
@@ -366,18 +366,18 @@ class AdaptiveAMFClassifier(AMFClassifier):
     splits of a Mondrian forest do not depend on the labels, so little has to be discarded when the
     concept drifts: the nodes forget old labels (`fading_factor`), uninformative features are hardly
     ever split (`split_intensity`), trees are weighted by their performance (`vote`), and half of
-    them restart if all that is not enough (`restart_threshold`). Memory and time are bounded
-    (`max_nodes`, and for sparse samples `max_vocabulary`).
+    them restart if all that is not enough (`drift_threshold`). Memory and time are bounded
+    (`max_nodes`, and for sparse samples `max_words`).
 
     Parameters
     ----------
     max_nodes : int | None, default 5000
     split_prior : float, default 0.7
     max_categories : int | None, default 5000
-    max_vocabulary : int | None, default 100000
+    max_words : int | None, default 100000
     split_intensity : str, default 'relevance'
     fading_factor : float | None, default 0.45
-    restart_threshold : float | None, default 4.0
+    drift_threshold : float | None, default 4.0
     vote : str, default 'learned'
     linear : str | None, default 'auto'
     others
@@ -418,14 +418,14 @@ class AdaptiveAMFClassifier(AMFClassifier):
         split_prior: float = 0.7,
         max_categories: int | None = 5000,
         absent: str = "missing",
-        max_columns: int = 30,
-        max_vocabulary: int | None = 100_000,
+        max_split_words: int = 30,
+        max_words: int | None = 100_000,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.45,
-        restart_threshold: float | None = 4.0,
+        drift_threshold: float | None = 4.0,
         vote: str = "learned",
         linear: str | None = "auto",
-        max_pending: int = 10_000,
+        max_delayed_labels: int = 10_000,
         on_mismatch: str = "raise",
         n_jobs: int = 1,
     ) -> None:

@@ -174,9 +174,9 @@ class Parameters(CheckedParameters):
     max_categories: int | None = _declare(integer(1, optional=True))
     split_intensity: str = _declare(one_of("range", "relevance", "unit"))
     fading_factor: float | None = _declare(positive(below=1, optional=True))
-    restart_threshold: float | None = _declare(positive(optional=True))
+    drift_threshold: float | None = _declare(positive(optional=True))
     vote: str = _declare(one_of("mean", "learned"))
-    max_pending: int = _declare(integer(0))
+    max_delayed_labels: int = _declare(integer(0))
     on_mismatch: str = _declare(one_of("raise", "missing"))
     n_jobs: int = _declare(cores)
     seed: int | None = _declare(integer(0, math.inf, optional=True))
@@ -187,8 +187,8 @@ class Parameters(CheckedParameters):
     )
     split_pure: bool = _declare(flag, CLASSIFICATION, True)  # as no cell of targets is pure
     absent: str = _declare(one_of("missing", "zero"), CLASSIFICATION, "missing")
-    max_columns: int = _declare(integer(1), CLASSIFICATION, 0)
-    max_vocabulary: int | None = _declare(integer(2, optional=True), CLASSIFICATION)
+    max_split_words: int = _declare(integer(1), CLASSIFICATION, 0)
+    max_words: int | None = _declare(integer(2, optional=True), CLASSIFICATION)
     linear: str | None = _declare(one_of(None, "logistic", "cosines", "auto"), CLASSIFICATION)
 
     trend: str | None = _declare(one_of(None, "ridge"), REGRESSION)

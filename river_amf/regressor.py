@@ -96,7 +96,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Seed of the random numbers, for reproducible results.
     split_prior
         Prior probability b that a node is split, in (0, 1). The paper uses 0.5.
-    max_categories, max_pending, on_mismatch, n_jobs
+    max_categories, max_delayed_labels, on_mismatch, n_jobs
         As in `AMFClassifier`.
     split_intensity
         How readily each feature is split, as in `AMFClassifier`: by its `"range"`, by its
@@ -108,7 +108,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         are multiplied by this factor gamma, in (0, 1), at every visit. It predicts a mixture of
         both distributions, each weighted by how well it has predicted recently (see
         `fading_share`). With `None` nothing is forgotten.
-    restart_threshold
+    drift_threshold
         For drifts that make the splits themselves useless: every second tree restarts when the mean
         of its recent losses exceeds its long-run mean by this many standard errors and by at least
         0.05. A loss is the squared error divided by 9 times its own long-run mean, at most 1.
@@ -184,11 +184,11 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         max_categories: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
-        restart_threshold: float | None = None,
+        drift_threshold: float | None = None,
         vote: str = "learned",
         trend: str | None = None,
         recent: str | None = None,
-        max_pending: int = 10_000,
+        max_delayed_labels: int = 10_000,
         on_mismatch: str = "raise",
         n_jobs: int = 1,
     ) -> None:
@@ -452,7 +452,7 @@ class AdaptiveAMFRegressor(AMFRegressor):
     forget (`fading_factor`), uninformative features are hardly ever split (`split_intensity`),
     ridge regressions beside the trees follow slopes and smooth functions (`trend`), a stack learns
     which of them to trust (`vote`), and half of the trees restart if all that is not enough
-    (`restart_threshold`). Memory and time are bounded (`max_nodes`).
+    (`drift_threshold`). Memory and time are bounded (`max_nodes`).
 
     Parameters
     ----------
@@ -461,7 +461,7 @@ class AdaptiveAMFRegressor(AMFRegressor):
     max_categories : int | None, default 5000
     split_intensity : str, default 'relevance'
     fading_factor : float | None, default 0.5
-    restart_threshold : float | None, default 3.0
+    drift_threshold : float | None, default 3.0
     trend : str | None, default 'ridge'
     recent : str | None, default 'errors'
     others
@@ -500,11 +500,11 @@ class AdaptiveAMFRegressor(AMFRegressor):
         max_categories: int | None = 5000,
         split_intensity: str = "relevance",
         fading_factor: float | None = 0.5,
-        restart_threshold: float | None = 3.0,
+        drift_threshold: float | None = 3.0,
         vote: str = "learned",
         trend: str | None = "ridge",
         recent: str | None = "errors",
-        max_pending: int = 10_000,
+        max_delayed_labels: int = 10_000,
         on_mismatch: str = "raise",
         n_jobs: int = 1,
     ) -> None:

@@ -51,15 +51,18 @@ CLASSIFIERS = {
     "linear experts": (AMFClassifier, LINEAR),
     "logistic": (AMFClassifier, {"vote": "learned", "linear": "logistic", "dirichlet": 0.2}),
     "relevance": (AMFClassifier, {"split_intensity": "relevance", "split_prior": 0.8}),
-    "restarts": (AMFClassifier, {"restart_threshold": 0.01}),
+    "restarts": (AMFClassifier, {"drift_threshold": 0.01}),
     "few categories": (AMFClassifier, {"max_categories": 4, "split_intensity": "relevance"}),
     "n_classes": (AMFClassifier, {"n_classes": 30}),
 }
 SPARSE = {
     "plain sparse": (AMFClassifier, {"absent": "zero"}),
     "sparse": (AdaptiveAMFClassifier, {"absent": "zero"}),
-    "few words": (AdaptiveAMFClassifier, {"absent": "zero", "max_vocabulary": 40}),
-    "few columns": (AdaptiveAMFClassifier, {"absent": "zero", "max_columns": 3, "max_nodes": 41}),
+    "few words": (AdaptiveAMFClassifier, {"absent": "zero", "max_words": 40}),
+    "few columns": (
+        AdaptiveAMFClassifier,
+        {"absent": "zero", "max_split_words": 3, "max_nodes": 41},
+    ),
 }
 REGRESSORS = {
     "plain": (AMFRegressor, {}),

@@ -25,12 +25,12 @@ VARIANTS = {
     "relevance": {"split_intensity": "relevance"},
     "learned vote": {"vote": "learned"},
     "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 9},
-    "restarts": {"restart_threshold": 0.01},
+    "restarts": {"drift_threshold": 0.01},
     "adaptive": {"kind": AdaptiveAMFClassifier},
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},
     "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 151},
     "words": {"kind": AdaptiveAMFClassifier, "absent": "zero"},
-    "few words": {"absent": "zero", "max_vocabulary": 4, "split_intensity": "relevance"},
+    "few words": {"absent": "zero", "max_words": 4, "split_intensity": "relevance"},
 }
 
 

@@ -118,7 +118,7 @@ PARAMETERS_OF_NUMBERS = st.fixed_dictionaries(
         "split_prior": st.sampled_from([0.2, 0.8]),
         "step": st.sampled_from([0.5, 2.0]),
         "fading_factor": st.sampled_from([1e-12, 0.5, 0.9, 1 - 1e-12]),
-        "restart_threshold": st.sampled_from([0.01, 3.0]),
+        "drift_threshold": st.sampled_from([0.01, 3.0]),
         "use_aggregation": st.just(False),
     },
 )

@@ -492,12 +492,12 @@ class NaiveForest(GrowingForest):
         max_categories: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
-        restart_threshold: float | None = None,
+        drift_threshold: float | None = None,
         vote: str = "mean",
         linear: str | None = None,
         on_mismatch: str = "raise",
         linear_keys: Sequence[int] = (),
-        max_pending: int = 10_000,
+        max_delayed_labels: int = 10_000,
     ) -> None:
         if vote not in ("mean", "learned"):
             raise ValueError(f"vote is {vote!r}, not 'mean' or 'learned'")
@@ -516,15 +516,15 @@ class NaiveForest(GrowingForest):
             max_categories=max_categories,
             split_intensity=split_intensity,
             fading_factor=fading_factor,
-            restart_threshold=restart_threshold,
+            drift_threshold=drift_threshold,
             on_mismatch=on_mismatch,
         )
         self.given_n_classes = n_classes
         self.dirichlet = dirichlet
         self.vote = vote
         self.labels: list[Hashable] = []
-        judges = vote == "learned" or restart_threshold is not None
-        self.pending = Pending(max_pending if judges else 0)
+        judges = vote == "learned" or drift_threshold is not None
+        self.pending = Pending(max_delayed_labels if judges else 0)
         self.vote_weights = [1 / len(self.trees)] * len(self.trees)
         self.linear_models = LinearModels(linear, linear_keys)
         self.biases: list[float] = []
@@ -598,7 +598,7 @@ class NaiveForest(GrowingForest):
         intensities = self.split_intensities()
         for t, tree in enumerate(self.trees):
             values = self.encode_known(tame, tree.tree_key)
-            proba = tree.predict(values) if self.restart_threshold else []
+            proba = tree.predict(values) if self.drift_threshold else []
             proba = of_trees[t] if late else proba
             tree.learn(Sample(dict(x), y, float(w), values), intensities)
             if tree.may_restart() and t not in old:

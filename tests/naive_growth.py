@@ -388,7 +388,7 @@ class GrowingForest(Columns):
         split_pure: bool,
         max_nodes: int | None,
         fading_factor: float | None,
-        restart_threshold: float | None,
+        drift_threshold: float | None,
         **of_columns: Any,
     ) -> None:
         super().__init__(**of_columns)
@@ -400,7 +400,7 @@ class GrowingForest(Columns):
         self.split_pure = split_pure
         self.max_nodes = max_nodes
         self.fading_factor = fading_factor
-        self.restart_threshold = restart_threshold
+        self.drift_threshold = drift_threshold
         self.trees = [
             self.tree_kind(self, int(random_state), int(tree_key))
             for random_state, tree_key in zip(random_states, tree_keys, strict=True)

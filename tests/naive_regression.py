@@ -428,13 +428,13 @@ class NaiveRegressor(GrowingForest):
         max_categories: int | None = None,
         split_intensity: str = "range",
         fading_factor: float | None = None,
-        restart_threshold: float | None = None,
+        drift_threshold: float | None = None,
         vote: str = "learned",
         trend: str | None = None,
         recent: str | None = None,
         on_mismatch: str = "raise",
         trend_key: int = 0,
-        max_pending: int = 10_000,
+        max_delayed_labels: int = 10_000,
     ) -> None:
         super().__init__(
             random_states,
@@ -447,7 +447,7 @@ class NaiveRegressor(GrowingForest):
             max_categories=max_categories,
             split_intensity=split_intensity,
             fading_factor=fading_factor,
-            restart_threshold=restart_threshold,
+            drift_threshold=drift_threshold,
             on_mismatch=on_mismatch,
         )
         self.enumerates = enumerates
@@ -459,7 +459,7 @@ class NaiveRegressor(GrowingForest):
             has_leaves=use_aggregation,
             recent=recent,
         )
-        self.pending = Pending(max_pending)
+        self.pending = Pending(max_delayed_labels)
 
     def measure(
         self,

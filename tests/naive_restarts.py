@@ -21,7 +21,7 @@ def running_mean(values: Sequence[tuple[float, float]], rate: float) -> float:
 
 
 class RestartingTree(GrowingTree):
-    """A tree that restarts if it has an odd index and the forest has a `restart_threshold`."""
+    """A tree that restarts if it has an odd index and the forest has a `drift_threshold`."""
 
     def __init__(self, forest: GrowingForest, random_state: int, tree_key: int) -> None:
         super().__init__(forest, random_state, tree_key)
@@ -31,7 +31,7 @@ class RestartingTree(GrowingTree):
 
     def may_restart(self) -> bool:
         """Return whether the tree may ever restart."""
-        threshold = self.forest.restart_threshold
+        threshold = self.forest.drift_threshold
         return threshold is not None and self.forest.trees.index(self) % 2 == 1
 
     def count_loss(self, loss: float, weight: float) -> None:
@@ -45,7 +45,7 @@ class RestartingTree(GrowingTree):
         recent = running_mean(self.losses, RECENT_RATE)
         usual = running_mean(self.losses, USUAL_RATE)
         variance = max(usual * (1 - usual), LEAST_VARIANCE) * RECENT_RATE / (2 - RECENT_RATE)
-        surplus = max(self.forest.restart_threshold * math.sqrt(variance), LEAST_SURPLUS)
+        surplus = max(self.forest.drift_threshold * math.sqrt(variance), LEAST_SURPLUS)
         return recent - usual > surplus
 
     def restart(self, n_learned: int) -> None:

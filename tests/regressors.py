@@ -19,7 +19,7 @@ REGRESSORS = {
     "one tree": {"n_estimators": 1},
     "fading": {"fading_factor": 0.7},
     "relevance": {"split_intensity": "relevance"},
-    "restarts": {"restart_threshold": 0.01},
+    "restarts": {"drift_threshold": 0.01},
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},
     "mean": {"vote": "mean"},
     "last target": {"recent": "target"},

@@ -16,7 +16,7 @@ def forgot_words(n_forgotten: int, n_kept: int) -> None:
     """Log words that are forgotten, if any are."""
     if n_forgotten:
         _logger.info(
-            "the %d rarest words are forgotten, %d are kept (max_vocabulary)", n_forgotten, n_kept
+            "the %d rarest words are forgotten, %d are kept (max_words)", n_forgotten, n_kept
         )
 
 

@@ -132,7 +132,7 @@ class Engine(SampleEngine):
             block.record["stage"] = UNOPENED
             stop = min(start + block.chunk, n_rows)
             self._run_chunk(block, start, stop, n_jobs, [])
-            if self.arena.settings["max_pending"][0]:
+            if self.arena.settings["max_delayed_labels"][0]:
                 found = block.values[start:stop], block.votes[:, : stop - start]
                 self.late.keep_rows(self.features, self.arena, *found, block.answers[start:stop])
 
@@ -145,7 +145,7 @@ class Engine(SampleEngine):
         try:
             odd, n_new_labels = self._odd_rows(rows, parameters)
         except INVALID:
-            if parameters.max_vocabulary is None:
+            if parameters.max_words is None:
                 raise
             odd, n_new_labels = self._odd_rows_of_words(rows, parameters)
         check_totals(self.total_weight, weights, parameters.task, are_rows=True)

@@ -83,7 +83,7 @@ def extended(
     for label in new_labels:
         labels.add(label)
     if isinstance(features, SparseFeatures):
-        features, arena, row = _with_words(features, arena, row, parameters.max_vocabulary)
+        features, arena, row = _with_words(features, arena, row, parameters.max_words)
     arena = arena.with_codes(features.n_codes)
     if new_labels or features is not known.features or len(features) > arena.settings["n_features"]:
         n_labels = labels.n_classes
@@ -114,13 +114,13 @@ def with_columns(known: Known) -> Known:
 
 
 def _with_words(
-    features: SparseFeatures, arena: Arena, row: dict[Hashable, float], max_vocabulary: int | None
+    features: SparseFeatures, arena: Arena, row: dict[Hashable, float], max_words: int | None
 ) -> tuple[SparseFeatures, Arena, dict[Hashable, float]]:
     """Return features and arena with the new words of a sample, and it without those ignored."""
     # If there are too many words, half of them are forgotten and the others renumbered; those of
     # the sample come back as new. It may have more words than the bound; then some are ignored.
     new = features.new_words(row)
-    most = NO_BOUND if max_vocabulary is None else max_vocabulary
+    most = NO_BOUND if max_words is None else max_words
     if len(features.vocabulary) + len(new) > most:
         features, arena = _without_rarest(features, arena, most)
         new = features.new_words(row)

@@ -391,7 +391,7 @@ class SampleEngine(Guarded):
         twin, arena = type(self)(), self.known.arena
         if arena is not None:
             settings = arena.settings.copy()
-            settings["max_pending"] = 0
+            settings["max_delayed_labels"] = 0
             arena = arena.replacing(settings=settings)
         twin.known = self.known._replace(arena=arena)
         return twin

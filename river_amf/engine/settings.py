@@ -107,13 +107,13 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["split_pure"] = parameters.split_pure
     settings["range_intensity"] = parameters.split_intensity != "unit"
     settings["relevance"] = parameters.split_intensity == "relevance"
-    settings["restart_threshold"] = parameters.restart_threshold or 0.0
-    settings["judges_trees"] = parameters.restart_threshold is not None
+    settings["drift_threshold"] = parameters.drift_threshold or 0.0
+    settings["judges_trees"] = parameters.drift_threshold is not None
     settings["learns_vote"] = parameters.vote == "learned"
     if parameters.task == layout.REGRESSION:  # errors of trees and of the forest always count
         settings["judges_trees"] = settings["learns_vote"] = True
         settings["is_stacked"] = parameters.vote == "learned"
-    settings["max_pending"] = most_pending(parameters)
+    settings["max_delayed_labels"] = most_pending(parameters)
     if settings["is_stacked"][0]:
         settings["has_leaves"] = parameters.use_aggregation  # without it, trees are leaves
         settings["n_recent"] = 0 if parameters.recent is None else layout.N_RECENT_ERRORS
@@ -123,7 +123,7 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["n_tree_targets"] = 2 if settings["n_trends"][0] else 1
     settings["cosine_scale"] = SCALE_OF_TRENDS if settings["n_trends"][0] else LINEAR_COSINE_SCALE
     settings["n_words"] = has_words(parameters)
-    settings["max_columns"] = most_columns(parameters)
+    settings["max_split_words"] = most_columns(parameters)
     settings["has_sparse_expert"] = has_words(parameters) and n_linear_models_of(parameters) > 0
     return settings
 
@@ -131,8 +131,8 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
 def most_pending(parameters: Parameters) -> int:
     """Return how many predictions may wait for their labels, 0 if it makes no difference."""
     learns = parameters.task == layout.REGRESSION or parameters.vote == "learned"
-    judges = learns or parameters.restart_threshold is not None
-    return min(int(parameters.max_pending), NO_LIMIT) if judges else 0
+    judges = learns or parameters.drift_threshold is not None
+    return min(int(parameters.max_delayed_labels), NO_LIMIT) if judges else 0
 
 
 def has_words(parameters: Parameters) -> bool:
@@ -143,8 +143,8 @@ def has_words(parameters: Parameters) -> bool:
 def most_columns(parameters: Parameters) -> int:
     """Return how many features the trees may see if there are words."""
     # Words with columns are never forgotten, and make up half of all words at most.
-    bound = parameters.max_vocabulary
-    return min(int(parameters.max_columns), NO_LIMIT if bound is None else int(bound) // 2)
+    bound = parameters.max_words
+    return min(int(parameters.max_split_words), NO_LIMIT if bound is None else int(bound) // 2)
 
 
 def bound_of(parameters: Parameters) -> int | None:

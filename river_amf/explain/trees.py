@@ -185,7 +185,7 @@ class Ensemble:
     def n_drifts_detected(self: Any, tree_id: int | None = None) -> int:
         """Return the number of restarts of a tree, or of all, as river's `ARFClassifier` has it.
 
-        Only every second tree can restart, and only with a `restart_threshold`.
+        Only every second tree can restart, and only with a `drift_threshold`.
 
         Parameters
         ----------

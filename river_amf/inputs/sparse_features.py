@@ -117,28 +117,28 @@ def _encoder(
 class SparseFeatures(Features):
     """The words and columns of a forest to which an absent number is 0.
 
-    >>> features = SparseFeatures(max_columns=2)
+    >>> features = SparseFeatures(max_split_words=2)
     >>> features.new_words(features.read({"good": 1, "sky": 0}).row)
     ['good']
     """
 
     vocabulary: Vocabulary
 
-    def __init__(self, max_columns: int, *, is_lenient: bool = False) -> None:
-        self.max_columns = max_columns
+    def __init__(self, max_split_words: int, *, is_lenient: bool = False) -> None:
+        self.max_split_words = max_split_words
         self.vocabulary = Vocabulary()
         super().__init__(is_lenient=is_lenient)
 
     @classmethod
     def of_file(
-        cls, features: Features, vocabulary: Vocabulary, max_columns: int
+        cls, features: Features, vocabulary: Vocabulary, max_split_words: int
     ) -> SparseFeatures:
         """Return the features of a file with its words."""
         # A word and its column share one name, or a pickle would hold two.
         names = {word: word for word in vocabulary.slots}
         columns = {names.get(name, name): column for name, column in features._columns.items()}
-        own = {"vocabulary": vocabulary, "max_columns": max_columns, "_columns": columns}
-        return cls(max_columns).replacing(**(features.__dict__ | own))
+        own = {"vocabulary": vocabulary, "max_split_words": max_split_words, "_columns": columns}
+        return cls(max_split_words).replacing(**(features.__dict__ | own))
 
     @property
     def columns_by_slot(self) -> NDArray[np.int64]:
@@ -169,7 +169,7 @@ class SparseFeatures(Features):
         return sample if self._encode(x, sample, False) else None
 
     def __getstate__(self) -> dict[str, Any]:
-        own = {"max_columns": self.max_columns, "vocabulary": self.vocabulary.copy()}
+        own = {"max_split_words": self.max_split_words, "vocabulary": self.vocabulary.copy()}
         return super().__getstate__() | own
 
     @property
@@ -190,7 +190,7 @@ class SparseFeatures(Features):
         # Once there are no columns left, new categorical features are ignored.
         reading = self._read_numbers(x) or super().read(x)
         new, row, _ = reading
-        n_free = max(self.max_columns - len(self), 0)
+        n_free = max(self.max_split_words - len(self), 0)
         if len(new.categorical) <= n_free:
             return reading
         ignored = set(sorted(new.categorical, key=column_order)[n_free:])

@@ -359,7 +359,7 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
     for j in range(values.shape[1]):
         seen[j] = values[0, j]
     made_by[VERSION] = forest.handle["version"]
-    if settings["max_pending"] > 0:
+    if settings["max_delayed_labels"] > 0:
         made_by[N_LEARNED] = forest.counters[0]["n_learned"]
     made_by[N_KNOWN] = settings["n_labels"]
     if settings["is_stacked"]:

@@ -42,7 +42,7 @@ def _predicting_changes(model: Any) -> bool:
     """Return whether a prediction changes a model, as it is kept for a delayed label."""
     while isinstance(model, compose.Pipeline):
         model = model[-1]
-    return _pipelines_learn() or (isinstance(model, Forest) and model.max_pending > 0)
+    return _pipelines_learn() or (isinstance(model, Forest) and model.max_delayed_labels > 0)
 
 
 def _check_folder(name: str, value: Any) -> None:

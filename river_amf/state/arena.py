@@ -201,7 +201,7 @@ class Arena:
         # how many predictions may wait for their labels
         n_labels = 2 if self.task == REGRESSION else int(self.settings["n_labels"][0])
         n_numbers = capacities["voter"] * n_labels + int(self.settings["n_features"][0])
-        most = int(self.settings["max_pending"][0])
+        most = int(self.settings["max_delayed_labels"][0])
         self.most_pending = min(most, _PENDING_BYTES // (8 * (n_numbers + N_MADE_BY)))
         places = tuple(output_places(capacities))
         if self.__dict__.get("places") != places:  # or buffers for predictions go on to fit

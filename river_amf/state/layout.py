@@ -57,14 +57,17 @@ SETTINGS = _record(
     ("split_pure", "i8"),
     ("range_intensity", "i8"),
     ("relevance", "i8"),
-    ("restart_threshold", "f8"),  # 0 for never
+    ("drift_threshold", "f8"),  # 0 for never
     ("judges_trees", "i8"),  # whether the predictions of single trees are compared with y
     ("has_categories", "i8"),
     ("n_codes", "i8"),  # all codes of categories so far are below it
     ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
-    ("max_columns", "i8"),  # most features if there are words
+    ("max_split_words", "i8"),  # most features if there are words
     ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
-    ("max_pending", "i8"),  # predictions that wait for their label; 0 if it makes no difference
+    (
+        "max_delayed_labels",
+        "i8",
+    ),  # predictions that wait for their label; 0 if it makes no difference
 )
 
 # What the kernels count along the stream, for all trees together.

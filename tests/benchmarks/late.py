@@ -7,8 +7,8 @@ seed 1, ten trees. Of classifiers, accuracy and log-loss of all predictions afte
 came: a label that was unknown then is a miss, without a log-loss; no probability is below 1e-15. Of
 regressors, R2 and the share of targets in 90 % intervals, both after row 1 100.
 
-`AdaptiveAMF` is compared with itself without pending predictions (`at-once`: `max_pending=0`), and
-with simpler forests: `AMF`, `mean` (`vote="mean", linear=None`), `leaves` (`AMF` with
+`AdaptiveAMF` is compared with itself without pending predictions (`at-once`:
+`max_delayed_labels=0`), and with simpler forests: `AMF`, `mean` (`vote="mean", linear=None`), `leaves` (`AMF` with
 `use_aggregation=False`).
 """
 
@@ -54,13 +54,13 @@ def ours(kind: type, **parameters: object) -> Make:
 
 CLASSIFIERS: dict[str, Make] = {
     "AdaptiveAMF": ours(AdaptiveAMFClassifier),
-    "at-once": ours(AdaptiveAMFClassifier, max_pending=0),
+    "at-once": ours(AdaptiveAMFClassifier, max_delayed_labels=0),
     "AMF": ours(AMFClassifier),
     "mean": ours(AdaptiveAMFClassifier, vote="mean", linear=None),
 }
 REGRESSORS: dict[str, Make] = {
     "AdaptiveAMF": ours(AdaptiveAMFRegressor),
-    "at-once": ours(AdaptiveAMFRegressor, max_pending=0),
+    "at-once": ours(AdaptiveAMFRegressor, max_delayed_labels=0),
     "AMF": ours(AMFRegressor),
     "leaves": ours(AMFRegressor, use_aggregation=False),
 }

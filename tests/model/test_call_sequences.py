@@ -25,11 +25,11 @@ import pytest
 
 import river_amf
 
-BOUNDS = {"max_nodes": [50, 7], "max_categories": [2, 3], "max_pending": [0, 1, 3]}
+BOUNDS = {"max_nodes": [50, 7], "max_categories": [2, 3], "max_delayed_labels": [0, 1, 3]}
 TREES = {"n_estimators": [1, 3], "split_pure": [True], "use_aggregation": [False]}
-DRIFT = {"fading_factor": [None, 0.5], "restart_threshold": [None, 0.01], "n_jobs": [2]}
+DRIFT = {"fading_factor": [None, 0.5], "drift_threshold": [None, 0.01], "n_jobs": [2]}
 FEATURES = {"split_intensity": ["range", "relevance", "unit"], "on_mismatch": ["missing"]}
-WORDS = {"absent": ["zero"], "max_columns": [2], "max_vocabulary": [4, 8], "n_classes": [3, 5]}
+WORDS = {"absent": ["zero"], "max_split_words": [2], "max_words": [4, 8], "n_classes": [3, 5]}
 EXPERTS = {"vote": ["mean", "learned"], "linear": ["auto"], "trend": ["ridge"]}
 PARAMETERS = BOUNDS | TREES | DRIFT | FEATURES | WORDS | EXPERTS | {"recent": ["errors", "target"]}
 KINDS = ["AMFClassifier", "AMFRegressor", "AdaptiveAMFClassifier", "AdaptiveAMFRegressor"]

@@ -53,7 +53,7 @@ def outliers():
 
 SHOPS = [(x, y > 0, w) for x, y, w in test_places.STREAM]
 COSINES = {"vote": "learned", "linear": "cosines", "max_categories": 5}
-RESTARTS = {"restart_threshold": 0.5}
+RESTARTS = {"drift_threshold": 0.5}
 OF_ALL = {
     "one category": ({"max_categories": 1}, [*visits(200)]),
     "few categories": ({"max_categories": 5}, [*visits(200)]),
@@ -95,7 +95,7 @@ def test_blocks_copies_and_files_are_like_rows_on_any_stream(kind, parameters, s
         if i % 60 == 20:
             moved.save(tmp_path / "model")
             moved = copy.deepcopy(pickle.loads(pickle.dumps(load(tmp_path / "model"))))
-    assert rows.n_drifts_detected() > 0 or "restart_threshold" not in parameters
+    assert rows.n_drifts_detected() > 0 or "drift_threshold" not in parameters
     for cut in (slice(1), slice(1, 63), slice(63, 66), slice(66, 150), slice(150, None)):
         X, y, w = map(list, zip(*stream[cut], strict=True))
         if is_regressor:

@@ -30,7 +30,7 @@ ROWS = [  # with new features, labels, and more categories than may be
 KINDS = {
     "classifier": (river_amf.AMFClassifier, {"on_mismatch": "missing"}),
     "adaptive": (river_amf.AdaptiveAMFClassifier, {"max_categories": 2, "max_nodes": 9}),
-    "words": (river_amf.AdaptiveAMFClassifier, {"absent": "zero", "max_vocabulary": 3}),
+    "words": (river_amf.AdaptiveAMFClassifier, {"absent": "zero", "max_words": 3}),
     "regressor": (river_amf.AdaptiveAMFRegressor, {"max_categories": 2, "max_nodes": 9}),
 }
 
@@ -97,7 +97,7 @@ class Fault:
 def test_fault_leaves_whole_rows(kind, call, n_before, n_lines):
     """Each line has a fault at one of the times that it runs."""
     draw, (make, parameters) = random.Random(n_before), KINDS[kind]
-    model = make(**parameters, n_estimators=3, max_pending=0, seed=1)
+    model = make(**parameters, n_estimators=3, max_delayed_labels=0, seed=1)
     learn_one(model, ROWS[:n_before])
     base, whole, numbers, states = pickle.dumps(model), Fault(), {}, [state_of(model)]
     rows = ROWS[n_before:] if call in (learn_many, predict_many) else ROWS[4:5]

@@ -51,8 +51,8 @@ def test_full_tree_follows_a_range_that_moves(kind):
 def test_full_tree_stays_within_its_limit(kind):
     model, structures = kind(n_estimators=2, seed=1, max_nodes=LIMIT), set()
     sizes = []
-    if "restart_threshold" in model._parameters:
-        model.restart_threshold = None
+    if "drift_threshold" in model._parameters:
+        model.drift_threshold = None
     for i, (x, y) in enumerate(moved_range(kind)):
         model.learn_one(x, y)
         assert max(n_nodes(model)) <= LIMIT

@@ -27,19 +27,19 @@ from river_amf.state import arena
 
 CLASSIFIERS = {
     "mean": {},
-    "restarts": {"restart_threshold": 0.01, "n_estimators": 4},
+    "restarts": {"drift_threshold": 0.01, "n_estimators": 4},
     "learned vote": {"vote": "learned", "fading_factor": 0.5},
     "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 2},
     "adaptive": test_naive.ADAPTIVE,
-    "few": test_naive.ADAPTIVE | {"max_pending": 3},
-    "none": test_naive.ADAPTIVE | {"max_pending": 0},
+    "few": test_naive.ADAPTIVE | {"max_delayed_labels": 3},
+    "none": test_naive.ADAPTIVE | {"max_delayed_labels": 0},
 }
 REGRESSORS = {
     "mean": {"vote": "mean"},
     "last target": {"recent": "target", "n_estimators": 4},
     "trend": {"trend": "ridge", "n_estimators": 3},
     "adaptive": test_naive_regression.ADAPTIVE,
-    "few": test_naive_regression.ADAPTIVE | {"max_pending": 3},
+    "few": test_naive_regression.ADAPTIVE | {"max_delayed_labels": 3},
 }
 
 
@@ -126,7 +126,7 @@ RESTARTS = {
 
 @pytest.mark.parametrize(("naive", "parameters"), RESTARTS.values(), ids=RESTARTS)
 def test_trees_that_restart_equal_the_reference(naive, parameters):
-    model, reference = naive.pair(restart_threshold=0.1, **parameters)
+    model, reference = naive.pair(drift_threshold=0.1, **parameters)
     is_regressor = isinstance(model, AMFRegressor)
     check, scale = (same_numbers, [2000.0]) if is_regressor else (same_probabilities, [])
     rows = drifting(400 if is_regressor else 500, random.Random(5))
@@ -265,7 +265,7 @@ def test_predictions_are_part_of_copies_and_files(name):
     blocks.predict_many(frame[:20])
     blocks.predict_many(frame[1:2])
     judges = name != "classifier, mean"
-    n_kept = min(20, single.max_pending) * judges
+    n_kept = min(20, single.max_delayed_labels) * judges
     assert {len(copy.deepcopy(each)._engine.late) for each in (single, blocks)} == {n_kept}
     models = [single, *moved(single), pickle.loads(pickle.dumps(blocks)), blocks]
     for model in models[:-1]:

@@ -15,7 +15,7 @@ ADAPTIVE = {
     "fading_factor": 0.5,
     "split_intensity": "relevance",
     "split_prior": 0.8,
-    "restart_threshold": 5.0,
+    "drift_threshold": 5.0,
     "vote": "learned",
     "linear": "auto",
     "max_nodes": 101,
@@ -224,7 +224,7 @@ def test_trees_that_start_afresh_equal_the_reference():
 
 
 def test_trees_that_start_afresh_equal_the_reference_without_a_learned_vote():
-    model, reference = pair(n_estimators=3, n_classes=3, restart_threshold=0.5)
+    model, reference = pair(n_estimators=3, n_classes=3, drift_threshold=0.5)
     for i in range(330):
         x = {"a": (i * 37 % 101) / 7, "b": (i * i) % 53}
         y = (x["a"] > 7) != (i >= 302)

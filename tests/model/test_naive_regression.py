@@ -21,7 +21,7 @@ ROUNDING = 1e-14  # of sums of squares, relative to the square of the range
 ADAPTIVE = {
     "n_estimators": 4,
     "fading_factor": 0.5,
-    "restart_threshold": 3.0,
+    "drift_threshold": 3.0,
     "split_intensity": "relevance",
     "split_prior": 0.7,
     "vote": "learned",
@@ -160,7 +160,7 @@ def test_a_longer_stream_equals_the_reference(parameters):
 
 @pytest.mark.parametrize("parameters", [{"vote": "mean"}, ADAPTIVE], ids=["mean", "adaptive"])
 def test_restarts_equal_the_reference(parameters):
-    model, reference = pair(**parameters | {"n_estimators": 3, "restart_threshold": 3.0})
+    model, reference = pair(**parameters | {"n_estimators": 3, "drift_threshold": 3.0})
     stream = [({"a": i * 37 % 101, "b": i * i % 53}, i * 29 % 13, 1.0) for i in range(370)]
     stream = [(x, y * (100 if i > 310 else 1) + x["a"], w) for i, (x, y, w) in enumerate(stream)]
     scale = learn_both(model, reference, stream)

@@ -57,8 +57,8 @@ TABLE = {
     "max_nodes": ([None, 1, 2, 3, 10**9, np.int64(15)], [*NOT_INTEGERS, 0], "integer >= 1 or None"),
     "max_categories": ([None, *COUNTS], [*NOT_INTEGERS, 0], "integer >= 1 or None"),
     "absent": (["missing", "zero"], [*NOT_CHOICES, None, "nan"], "'missing' or 'zero'"),
-    "max_columns": (COUNTS, [*NOT_INTEGERS, 0, None], "integer >= 1"),
-    "max_vocabulary": ([None, 2, *COUNTS[1:]], [*NOT_INTEGERS, 0, 1], "integer >= 2 or None"),
+    "max_split_words": (COUNTS, [*NOT_INTEGERS, 0, None], "integer >= 1"),
+    "max_words": ([None, 2, *COUNTS[1:]], [*NOT_INTEGERS, 0, 1], "integer >= 2 or None"),
     "split_intensity": (
         ["range", "relevance", "unit"],
         [*NOT_CHOICES, None, "Relevance"],
@@ -69,7 +69,7 @@ TABLE = {
         [*NOT_NUMBERS, "0.5", False, 1, 1.0, 1.5, 10**400],
         "strictly between 0 and 1, or None",
     ),
-    "restart_threshold": (
+    "drift_threshold": (
         [None, 1, 5.0, 1e300, *SMALL_NUMBERS],
         [*NOT_NUMBERS, "5", False],
         "> 0 and at most 1e+300, or None",
@@ -82,7 +82,7 @@ TABLE = {
     ),
     "trend": ([None, "ridge"], [*NOT_CHOICES, "Ridge", "none"], "None or 'ridge'"),
     "recent": ([None, "errors", "target"], [*NOT_CHOICES, "last"], "None or 'errors' or 'target'"),
-    "max_pending": ([0, *COUNTS], [*NOT_INTEGERS, -1, None], "integer >= 0"),
+    "max_delayed_labels": ([0, *COUNTS], [*NOT_INTEGERS, -1, None], "integer >= 0"),
     "on_mismatch": (["raise", "missing"], [*NOT_CHOICES, None, "ignore"], "'raise' or 'missing'"),
     "n_jobs": (
         [1, 2, 1000, -1, np.int64(3)],
@@ -212,8 +212,8 @@ COMMON = {
     "max_categories": None,
     "split_intensity": "range",
     "fading_factor": None,
-    "restart_threshold": None,
-    "max_pending": 10_000,
+    "drift_threshold": None,
+    "max_delayed_labels": 10_000,
     "on_mismatch": "raise",
     "n_jobs": 1,
     "seed": None,
@@ -225,8 +225,8 @@ OF_CLASSIFIERS = (
     | {
         "split_pure": False,
         "absent": "missing",
-        "max_columns": 30,
-        "max_vocabulary": None,
+        "max_split_words": 30,
+        "max_words": None,
         "vote": "mean",
         "linear": None,
     }
@@ -243,11 +243,11 @@ DEFAULTS = {
     AMFRegressor: OF_REGRESSORS,
     AdaptiveAMFClassifier: OF_CLASSIFIERS
     | CHANGED
-    | {"max_vocabulary": 100_000, "fading_factor": 0.45, "restart_threshold": 4.0}
+    | {"max_words": 100_000, "fading_factor": 0.45, "drift_threshold": 4.0}
     | {"vote": "learned", "linear": "auto"},
     AdaptiveAMFRegressor: OF_REGRESSORS
     | CHANGED
-    | {"fading_factor": 0.5, "restart_threshold": 3.0, "trend": "ridge", "recent": "errors"},
+    | {"fading_factor": 0.5, "drift_threshold": 3.0, "trend": "ridge", "recent": "errors"},
     OnlineDummyClassifier: OF_THE_DUMMY,
 }
 
@@ -365,8 +365,8 @@ OWN = {
         {"split_pure": True},
         {"n_classes": 3},
         {"absent": "zero"},
-        {"absent": "zero", "max_columns": 1},
-        {"absent": "zero", "max_vocabulary": 2},
+        {"absent": "zero", "max_split_words": 1},
+        {"absent": "zero", "max_words": 2},
     ],
     AMFRegressor: [
         {"vote": "mean"},

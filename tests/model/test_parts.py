@@ -76,7 +76,7 @@ LEARNING = {"expand_leaf", "learn_tree", "update_intensity"}
 ADAPTIVE = {
     "split_intensity": "relevance",
     "fading_factor": 0.5,
-    "restart_threshold": 4.0,
+    "drift_threshold": 4.0,
     "vote": "learned",
 }
 OF_ADAPTIVE = LEARNING | {
@@ -95,7 +95,7 @@ KINDS = {
     "as drawn in the paper": ({"split_pure": True}, 100, LEARNING - {"expand_leaf"}),
     "relevance": ({"split_intensity": "relevance"}, 100, LEARNING | {"weigh_features"}),
     "fading": ({"fading_factor": 0.5}, 100, LEARNING | {"weigh_faded_cell"}),
-    "restarts": ({"restart_threshold": 4.0}, 100, LEARNING | {"judge_tree", "take_vote"}),
+    "restarts": ({"drift_threshold": 4.0}, 100, LEARNING | {"judge_tree", "take_vote"}),
     "vote": ({"vote": "learned"}, 100, LEARNING | {"learn_vote", "pool_votes", "take_vote"}),
     "adaptive": (ADAPTIVE, 100, OF_ADAPTIVE),
     "words": ({"absent": "zero"}, 100, LEARNING | {"count_words", "run_experts"}),

@@ -187,7 +187,7 @@ def test_the_steps_are_those_of_the_reference(parameters):
 
 
 def test_the_nodes_on_the_paths_mix_to_the_prediction_with_all_that_adapts():
-    model = AdaptiveAMFClassifier(n_estimators=4, seed=1, restart_threshold=1.0)
+    model = AdaptiveAMFClassifier(n_estimators=4, seed=1, drift_threshold=1.0)
     model = learn(model, stream(800))
     model = learn(model, ((x, {"a": "b", "b": "c", "c": "a"}[y]) for x, y in stream(800)))
     assert_walks_explain(model, QUESTIONS)

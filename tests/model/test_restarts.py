@@ -41,7 +41,7 @@ def test_every_second_tree_starts_afresh_when_labels_are_swapped():
 
 
 def test_no_tree_starts_afresh_before_300_of_its_predictions_are_judged():
-    model = learnt(lambda x: x["a"] > 0, n_samples=270, restart_threshold=1.0)
+    model = learnt(lambda x: x["a"] > 0, n_samples=270, drift_threshold=1.0)
     longest = 0
     for x in points(40):
         model.learn_one(x, x["a"] <= 0)
@@ -69,7 +69,7 @@ def test_a_rare_label_restarts_no_tree(n_rare):
 def test_the_moment_of_a_restart_is_that_of_the_formula(threshold):
     labels = [i % 7 == 0 for i in range(500)] + [True] * 60
     model = AMFClassifier(
-        2, max_nodes=1, restart_threshold=threshold, n_classes=2, dirichlet=0.5, seed=1
+        2, max_nodes=1, drift_threshold=threshold, n_classes=2, dirichlet=0.5, seed=1
     )
     counts, recent, usual = [1.5, 0.5], 0.0, 0.0  # of a single leaf, with what it adds to each
     later = [bool(label) for label in labels[1:]]
@@ -111,7 +111,7 @@ def test_odd_trees_of_regressors_restart(parameters):
 @pytest.mark.parametrize("threshold", [2.0, 4.0])
 def test_restarts_of_regressors_follow_the_formula(threshold):
     targets = [float(i % 7) for i in range(500)] + [20.0 + i % 3 for i in range(60)]
-    model = AMFRegressor(2, max_nodes=1, vote="mean", restart_threshold=threshold, seed=1)
+    model = AMFRegressor(2, max_nodes=1, vote="mean", drift_threshold=threshold, seed=1)
     model.learn_one({}, targets[0])
     variance = weight = squares = recent = usual = 0.0
     for n, y in enumerate(targets[1:], start=1):
@@ -138,7 +138,7 @@ def test_restarts_of_regressors_follow_the_formula(threshold):
 
 @pytest.mark.parametrize("unit", [0.0, 1e-150])
 def test_targets_that_do_not_vary_have_no_loss(unit):
-    model = AdaptiveAMFRegressor(2, restart_threshold=1e-300, seed=1)
+    model = AdaptiveAMFRegressor(2, drift_threshold=1e-300, seed=1)
     for i, x in enumerate(points(700)):
         model.learn_one(x, unit * (i % 5) * (i // 350))
     assert model._arena.trees["n_losses"].tolist() == [0, 699]

@@ -45,7 +45,7 @@ FADING = st.fixed_dictionaries(
     {},
     optional={
         "fading_factor": st.sampled_from([None, 0.45, 0.99]),
-        "restart_threshold": st.sampled_from([None, 0.01, 4.0]),
+        "drift_threshold": st.sampled_from([None, 0.01, 4.0]),
     },
 )
 LEVELS = st.sampled_from([0.5, 0.9, 0.99])
@@ -104,7 +104,7 @@ class Forest(RuleBasedStateMachine):
             given = data.draw(PARAMETERS) | data.draw(FADING)
         # what has to be refused would be missing; and only one of them predicts, but late labels
         # are another matter
-        given |= {"on_mismatch": "raise", "max_pending": 0, "n_jobs": n_jobs}
+        given |= {"on_mismatch": "raise", "max_delayed_labels": 0, "n_jobs": n_jobs}
         self.model, self.twin = (kind(n_estimators=3, seed=1, **given) for _ in range(2))
         self.learned = []  # samples
         self.labels = []  # in order of appearance

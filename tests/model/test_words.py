@@ -59,8 +59,8 @@ def slots_of(model):
 class NaiveWords:
     """The words of a forest, and the linear expert that takes them, by the text of DESIGN.md."""
 
-    def __init__(self, max_columns=30, max_vocabulary=math.inf):
-        self.max_columns, self.max_vocabulary = max_columns, max_vocabulary
+    def __init__(self, max_split_words=30, max_words=math.inf):
+        self.max_split_words, self.max_words = max_split_words, max_words
         self.slots = {}  # in order of arrival
         self.columns, self.chosen = [], []
         self.uses = defaultdict(int)
@@ -98,10 +98,10 @@ class NaiveWords:
         self.chosen = []
         if label not in self.labels:
             self.labels.append(label)
-        if len(self.slots) + len(self.new(x)) > self.max_vocabulary:
+        if len(self.slots) + len(self.new(x)) > self.max_words:
             self.forget()
         for word in self.new(x):
-            if len(self.slots) < self.max_vocabulary:
+            if len(self.slots) < self.max_words:
                 self.slots[word] = 1 + len(self.slots)
 
     def new(self, x):
@@ -140,7 +140,7 @@ class NaiveWords:
             n_columns = len(self.columns) + len(self.chosen)
             if (
                 word not in self.columns
-                and n_columns < self.max_columns
+                and n_columns < self.max_split_words
                 and self.is_informative(word)
             ):
                 self.chosen.append(word)
@@ -171,9 +171,9 @@ class NaiveWords:
 PARAMETERS = {
     "two labels": (bags(400), {}),
     "more labels": (bags(400, n_labels=5), {}),
-    "few columns": (bags(400), {"max_columns": 3}),
-    "few words": (bags(600, n_words=300), {"max_columns": 4, "max_vocabulary": 40}),
-    "very few words": (bags(300), {"max_columns": 2, "max_vocabulary": 5}),
+    "few columns": (bags(400), {"max_split_words": 3}),
+    "few words": (bags(600, n_words=300), {"max_split_words": 4, "max_words": 40}),
+    "very few words": (bags(300), {"max_split_words": 2, "max_words": 5}),
 }
 parameters = pytest.mark.parametrize(("samples", "given"), PARAMETERS.values(), ids=PARAMETERS)
 WEIGHTS = [1.0, 1.0, 0.3, 2.0, 0.005]
@@ -241,7 +241,7 @@ def test_the_vote_follows_the_gradient():
 
 
 def test_neither_zeros_nor_the_order_of_keys_matter():
-    given = {"absent": "zero", "max_vocabulary": 40, "seed": 1}
+    given = {"absent": "zero", "max_words": 40, "seed": 1}
     model, twin = Forest(2, **given), Forest(2, **given)
     zeros = [0, 0.0, -0.0, False, np.int8(0), np.float32(0.0)]
     for i, (x, y) in enumerate(bags(200)):
@@ -285,7 +285,7 @@ def test_an_absent_category_is_missing_and_a_new_one_has_a_column_at_once():
 def test_categories_beyond_the_columns_are_ignored_whatever_the_order_of_keys():
     x = {"c": "x", "a": "y", "b": "z", "word": 1}
     for keys in (list(x), list(reversed(x))):
-        model = Forest(2, absent="zero", max_columns=2, seed=1)
+        model = Forest(2, absent="zero", max_split_words=2, seed=1)
         model.learn_one({key: x[key] for key in keys}, "a")
         model.learn_one({"d": "new"}, "b")
         assert list(model._features) == ["a", "b"]
@@ -339,7 +339,7 @@ def test_mismatches_count_as_missing():
 
 @pytest.mark.slow
 def test_memory_is_bounded_over_ever_new_words():
-    model = Forest(2, absent="zero", max_vocabulary=500, seed=1)
+    model = Forest(2, absent="zero", max_words=500, seed=1)
     rng, sizes = random.Random(1), []
     for i in range(10_000):
         x = {f"fresh {10 * i + k}": 1 for k in range(10)}
@@ -420,7 +420,7 @@ def stored_zeros(values):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("given", [{}, {"max_vocabulary": 20}, {"vote": "mean"}], ids=str)
+@pytest.mark.parametrize("given", [{}, {"max_words": 20}, {"vote": "mean"}], ids=str)
 def test_blocks_of_all_forms_equal_single_samples(given):
     samples = bags(150)
     labels = [y for _, y in samples]
@@ -466,7 +466,7 @@ def test_gaps_and_zeros_in_columns_of_any_kind_equal_those_of_single_samples(kin
 
 @pytest.mark.parametrize("values", [*itertools.product(["t", "u", 3, 0, None, 2.5], repeat=3)])
 def test_a_text_that_no_column_is_left_for_is_ignored_in_blocks_as_in_single_samples(values):
-    single, block = (Forest(1, absent="zero", max_columns=1, seed=1) for _ in range(2))
+    single, block = (Forest(1, absent="zero", max_split_words=1, seed=1) for _ in range(2))
     single.learn_one({"a": "x"}, 0)
     block.learn_one({"a": "x"}, 0)
     before, said = pickled(block), None
@@ -585,10 +585,10 @@ def test_pipelines_of_texts(bag):
 
 
 def test_forgotten_words_are_logged(caplog):
-    model = Forest(2, absent="zero", max_vocabulary=4, seed=1)
+    model = Forest(2, absent="zero", max_words=4, seed=1)
     with caplog.at_level("INFO", logger="river_amf.events"):
         learnt(model, [({f"word {k}": 1}, "a") for k in range(5)])
-    assert "the 2 rarest words are forgotten, 2 are kept (max_vocabulary)" in caplog.text
+    assert "the 2 rarest words are forgotten, 2 are kept (max_words)" in caplog.text
     caplog.clear()
     with caplog.at_level("INFO", logger="river_amf.events"):
         learnt(model.clone(), [({f"word {k}": 1 for k in range(5)}, "a")])

@@ -205,7 +205,7 @@ def test_lack_of_memory_names_the_file(path, monkeypatch):
 
 KINDS = [
     AMFClassifier(2, seed=1, on_mismatch="missing", max_categories=3),
-    AdaptiveAMFClassifier(2, seed=1, restart_threshold=0.01, max_nodes=41),
+    AdaptiveAMFClassifier(2, seed=1, drift_threshold=0.01, max_nodes=41),
     AdaptiveAMFClassifier(2, seed=1, absent="zero"),
     AMFRegressor(2, seed=1, fading_factor=0.5, split_intensity="relevance", max_nodes=41),
     AdaptiveAMFRegressor(2, seed=1),

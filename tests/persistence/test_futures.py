@@ -61,7 +61,7 @@ def test_equal_answers_and_equal_futures(path, tools, stream, parameters, cut):
             "step": st.sampled_from([5e-324, 1e-300, 1.0, 1e9, 1e300]) | st.floats(5e-324, 1e300),
             "split_prior": st.sampled_from([5e-324, 0.5, 1 - 1e-16]),
             "fading_factor": st.sampled_from([None, 5e-324, 0.5, 1 - 1e-16]),
-            "restart_threshold": st.sampled_from([None, 5e-324, 1.0, 1e300]),
+            "drift_threshold": st.sampled_from([None, 5e-324, 1.0, 1e300]),
             "n_classes": st.sampled_from([None, 3, 100]),
             "max_nodes": st.sampled_from([None, 1, 9]),
             "split_intensity": st.sampled_from(["range", "relevance", "unit"]),

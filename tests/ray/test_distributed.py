@@ -92,7 +92,7 @@ def data_for(model):
 
 MODELS = {
     "AMFClassifier": AMFClassifier(n_estimators=5, seed=1, max_nodes=101, max_categories=3),
-    "AdaptiveAMFClassifier": AdaptiveAMFClassifier(n_estimators=5, seed=1, restart_threshold=0.5),
+    "AdaptiveAMFClassifier": AdaptiveAMFClassifier(n_estimators=5, seed=1, drift_threshold=0.5),
     "AMFRegressor": AMFRegressor(n_estimators=5, seed=1),
     "AdaptiveAMFRegressor": AdaptiveAMFRegressor(n_estimators=5, seed=1, recent="target"),
     "words": AdaptiveAMFClassifier(n_estimators=5, seed=1, absent="zero"),

@@ -51,7 +51,7 @@ KINDS: dict[str, tuple[type, dict[str, Any]]] = {
     "small": (AMFClassifier, {"max_nodes": 31}),
     "lenient": (AMFClassifier, {"on_mismatch": "missing"}),
     "bounded": (AdaptiveAMFClassifier, {"max_categories": 16}),
-    "words": (AdaptiveAMFClassifier, {"absent": "zero", "max_vocabulary": 40}),
+    "words": (AdaptiveAMFClassifier, {"absent": "zero", "max_words": 40}),
     "numbers": (AMFRegressor, {"fading_factor": 0.7}),
     "bounded numbers": (AdaptiveAMFRegressor, {"max_categories": 16}),
 }
@@ -62,7 +62,7 @@ def any_kind(rng: random.Random, *, steady: bool = False) -> Any:
     """Return a forest of any kind that has not learned anything; if steady, no tree restarts."""
     kind, parameters = KINDS[rng.choice(sorted(KINDS))]
     if steady and issubclass(kind, AdaptiveAMFClassifier):
-        parameters = parameters | {"restart_threshold": None}
+        parameters = parameters | {"drift_threshold": None}
     return kind(**{"n_estimators": 4, "seed": 7, "n_jobs": rng.choice([1, 2])} | parameters)
 
 
@@ -150,7 +150,7 @@ class Trial:
     def __init__(self, rng: random.Random) -> None:
         self.rng, self.call = rng, rng.choice([by_one, by_block, by_block])
         model = any_kind(rng)
-        model.max_pending = 0  # a prediction that waits is no other state
+        model.max_delayed_labels = 0  # a prediction that waits is no other state
         model = by_one(model, samples(rng, rng.choice([0, 20, 60])))
         n_rows = 1 if self.call is by_one else rng.choice([5, 60])
         self.rows = samples(rng, n_rows, rng.choice([0, 2, 20]))

@@ -35,7 +35,7 @@ def test_labels_of_the_day_after_judge_what_was_predicted(tmp_path):
     draw = random.Random(1)
     rows = [{"size": draw.random(), "hour": draw.randrange(24)} for _ in range(600)]
     labels = {str(n): x["size"] > 0.5 for n, x in enumerate(rows)}
-    kept, at_once = names["new"](), AdaptiveAMFClassifier(max_pending=0, seed=1)
+    kept, at_once = names["new"](), AdaptiveAMFClassifier(max_delayed_labels=0, seed=1)
     kept.save(tmp_path / "model.amf")
     for day in range(0, 600, 100):
         model = load(tmp_path / "model.amf")

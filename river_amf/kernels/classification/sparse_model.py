@@ -91,7 +91,7 @@ def count_words(forest: Forest, words: Array, label: int, weight: float) -> None
     for i in range(len(words)):
         count_word(forest, int(words[i, 0]), words[i, 1], label, trust)
     for i in range(len(words)):
-        if settings["n_features"] + counters["n_chosen"] >= settings["max_columns"]:
+        if settings["n_features"] + counters["n_chosen"] >= settings["max_split_words"]:
             return
         word = forest.words[int(words[i, 0])]
         if word["column"] == 0 and is_informative(forest, int(words[i, 0])):

@@ -22,7 +22,7 @@ LEAST_SURPLUS = 0.05  # of the recent mean over the long-run mean: about three m
 def may_restart(settings: Record, t: int) -> bool:
     """Return whether a tree may ever restart."""
     # Those with even indices never do, as the drift may be less than it seems.
-    return settings["restart_threshold"] > 0.0 and t % 2 == 1
+    return settings["drift_threshold"] > 0.0 and t % 2 == 1
 
 
 @hot
@@ -40,12 +40,12 @@ def count_loss(state: Record, loss: float, weight: float) -> None:
 @hot
 def is_outdated(settings: Record, state: Record) -> bool:
     """Return whether the recent losses of a tree are far above its usual ones."""
-    # By restart_threshold standard errors, and by more than a few rare labels would cause.
+    # By drift_threshold standard errors, and by more than a few rare labels would cause.
     if state["n_losses"] <= LEAST_LOSSES:
         return False
     recent, usual = state["recent_loss"], state["usual_loss"]
     variance = max(usual * (1.0 - usual), LEAST_VARIANCE) * RECENT_RATE / (2.0 - RECENT_RATE)
-    surplus = max(settings["restart_threshold"] * math.sqrt(variance), LEAST_SURPLUS)
+    surplus = max(settings["drift_threshold"] * math.sqrt(variance), LEAST_SURPLUS)
     return recent - usual > surplus
 
 

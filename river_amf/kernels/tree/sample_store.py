@@ -229,7 +229,7 @@ def count_late(settings: Record, trees: Array) -> int:
 @hot
 def is_keeping_rows(settings: Record, trees: Array, n_late: int) -> bool:
     """Whether samples are stored: the leaves of some tree keep them, or may do so again."""
-    may_restart = settings["restart_threshold"] > 0.0 and len(trees) > 1
+    may_restart = settings["drift_threshold"] > 0.0 and len(trees) > 1
     return n_late > 0 or (may_restart and not settings["split_pure"])
 
 
