@@ -58,8 +58,8 @@ def frame_of(name: str, data: Path, limit: int = N_ROWS) -> tuple[pd.DataFrame, 
 def run(kind: str, name: str, seed: int, data: Path) -> tuple[float, float]:
     """Run one of our forests along a stream, in blocks; return R2 and RMSE."""
     X, y = frame_of(name, data)
-    prediction, *_ = FORESTS[kind](n_estimators=10, seed=seed)._test_then_train(X, y, None, 0.9)
-    error = np.mean((y.to_numpy() - prediction) ** 2)
+    prediction = FORESTS[kind](n_estimators=10, seed=seed).predict_then_learn_many(X, y)
+    error = np.mean((y - prediction) ** 2)
     return 1.0 - error / np.var(y.to_numpy()), np.sqrt(error)
 
 

@@ -188,13 +188,12 @@ class Forest(RuleBasedStateMachine):
                 assert np.isnan(row).all()
 
     @precondition(lambda self: self.is_regressor)
-    @rule(block=BLOCKS, level=LEVELS)
-    def predict_intervals_then_learn(self, block, level):
+    @rule(block=BLOCKS)
+    def predict_then_learn_targets(self, block):
         samples = self.known(block)
-        found = self.model._test_then_train(*columns_of(samples), level=level)
-        intervals = found.intervals().tolist()
-        answers = [(p, *e) for p, e in zip(found.prediction, intervals, strict=True)]
-        assert answers == self.teach_twin(samples, level)
+        X, y, w = columns_of(samples)
+        answers = self.model.predict_then_learn_many(X, y, w).tolist()
+        assert answers == [p for (p,) in self.teach_twin(samples)]
         self.note(samples)
 
     # Questions
