@@ -204,8 +204,7 @@ class CosineModel(LinearModel):
 class LinearModels:
     """All linear experts of a forest, and the standards that they share.
 
-    `kind` is None, "logistic" or "cosines"; `keys` has one for each linear expert (that of the
-    first is not used).
+    `keys` has one for each, of which that of the first is not used, or is empty.
     """
 
     def __init__(self, kind, keys):

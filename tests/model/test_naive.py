@@ -17,7 +17,7 @@ ADAPTIVE = {
     "split_prior": 0.8,
     "drift_threshold": 5.0,
     "vote": "learned",
-    "linear": "auto",
+    "linear": True,
     "max_nodes": 101,
 }
 LONGER = {
@@ -27,13 +27,13 @@ LONGER = {
     "unit": {"split_intensity": "unit", "split_prior": 0.8, "step": 0.5},
     "fading, relevance": {"fading_factor": 0.5, "split_intensity": "relevance"},
     "fading, vote": {"fading_factor": 0.7, "step": 0.5, "vote": "learned"},
-    "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 5},
-    "cosines, unit": {"vote": "learned", "linear": "cosines", "split_intensity": "unit"},
+    "linear": {"vote": "learned", "linear": True, "max_categories": 5},
+    "linear, unit": {"vote": "learned", "linear": True, "split_intensity": "unit"},
     "adaptive": ADAPTIVE,
     "adaptive, pure cells": ADAPTIVE | {"split_pure": True, "n_classes": 5},
 }
 
-BY_HAND = {"pure cells", "unit", "logistic", "cosines, unit", "adaptive, pure cells"}
+BY_HAND = {"pure cells", "unit", "linear", "linear, unit", "adaptive, pure cells"}
 
 
 def pair(n_estimators=2, **parameters):

@@ -23,7 +23,7 @@ ADAPTIVE = {
     "split_intensity": "relevance",
     "split_prior": 0.7,
     "vote": "learned",
-    "trend": "ridge",
+    "linear": True,
     "recent": "errors",
     "max_nodes": 101,
 }
@@ -39,15 +39,15 @@ LONGER = {
     "mean": {"vote": "mean"},
     "recent errors": {"recent": "errors", "n_estimators": 4},
     "last target": {"recent": "target", "n_estimators": 3},
-    "trend": {"trend": "ridge", "n_estimators": 3},
-    "trend, one tree": {"trend": "ridge", "n_estimators": 1},
+    "linear": {"linear": True, "n_estimators": 3},
+    "linear, one tree": {"linear": True, "n_estimators": 1},
     "adaptive": ADAPTIVE,
     "adaptive, last target": ADAPTIVE | {"recent": "target"},
     "adaptive, unit": ADAPTIVE | {"split_intensity": "unit", "max_categories": 5},
     "nothing but fading": {"fading_factor": 1e-12, "max_categories": 5},
 }
 
-BY_HAND = {"unit", "hardly any fading", "relevance", "trend", "adaptive, unit"}
+BY_HAND = {"unit", "hardly any fading", "relevance", "linear", "adaptive, unit"}
 BY_HAND |= {"budget", "mean", "recent errors", "nothing but fading"}
 
 
