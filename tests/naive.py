@@ -328,19 +328,17 @@ class NaiveForest(GrowingForest):
         "dirichlet": None,
         "split_pure": False,
         "vote": "mean",
-        "linear": None,
+        "linear": False,
         "linear_keys": (),
     }
 
     def __init__(self, random_states, tree_keys, **parameters):
         super().__init__(random_states, tree_keys, **parameters)
-        if self.linear == "auto":
-            self.linear = "cosines" if self.vote == "learned" else None
         if self.vote == "mean" and self.drift_threshold is None:
             self.pending.most = 0
         self.labels = []
         self.vote_weights = [1 / len(self.trees)] * len(self.trees)
-        self.linear_models = LinearModels(self.linear, self.linear_keys)
+        self.linear_models = LinearModels(self.linear_keys)
         self.biases = []
 
     def size_of_prior(self):

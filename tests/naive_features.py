@@ -141,7 +141,7 @@ class Observation:
 
 @dataclass(eq=False)
 class Column:
-    """A feature's column: all values so far except missing ones, in order of arrival.
+    """A feature's column.
 
     The first value decides whether the column is numeric or categorical. In a categorical column,
     numbers are categories too; in a numeric one, a category is an error.
@@ -150,7 +150,7 @@ class Column:
     index: int
     is_categorical: bool
     forest: "Columns"
-    values: list = field(default_factory=list)
+    numbers: set = field(default_factory=set)  # all values so far, if they are numbers
     range: ObservedRange = field(default_factory=ObservedRange)
     is_suspect: bool = False  # the latest value
     observations: list = field(default_factory=list)
@@ -165,10 +165,10 @@ class Column:
         another value.
         """
         had_one = self.stand_in() is not None
-        self.values.append(value)
         if self.is_categorical:
             self.admit(value)
             return False
+        self.numbers.add(float(value))
         forgets = had_one and self.stand_in() is None and self.range.width() > 0
         if forgets:
             self.range.low = self.range.high
@@ -187,10 +187,9 @@ class Column:
         """Return what a missing value counts as, None if it stays missing."""
         if self.is_categorical:
             return MISSING
-        distinct = set(map(float, self.values))
-        if len(distinct) != 1:
+        if len(self.numbers) != 1:
             return None
-        (only,) = distinct
+        (only,) = self.numbers
         return max(only - ABSENCE_STEP * (abs(only) or 1.0), -LARGEST)
 
     def admit(self, value):

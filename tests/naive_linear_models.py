@@ -207,14 +207,9 @@ class LinearModels:
     `keys` has one for each, of which that of the first is not used, or is empty.
     """
 
-    def __init__(self, kind, keys):
-        self.timescales = []  # of each linear expert
-        self.linear_models = []
-        if kind is not None:
-            self.timescales, self.linear_models = [SLOW], [LinearModel()]
-        if kind == "cosines":
-            self.timescales += [SLOW, FAST]
-            self.linear_models += [CosineModel(key) for key in keys[1:]]
+    def __init__(self, keys):
+        self.timescales = [SLOW, SLOW, FAST] if keys else []
+        self.linear_models = [LinearModel(), *map(CosineModel, keys[1:])] if keys else []
         self.standards = {SLOW: {}, FAST: {}}
 
     def z(self, row, timescale):

@@ -288,7 +288,7 @@ class NaiveRegressor(GrowingForest):
     split_pure = True
     parameters = GrowingForest.parameters | {
         "vote": "learned",
-        "trend": None,
+        "linear": False,
         "recent": None,
         "trend_key": 0,
     }
@@ -296,10 +296,11 @@ class NaiveRegressor(GrowingForest):
     def __init__(self, random_states, tree_keys, **parameters):
         super().__init__(random_states, tree_keys, **parameters)
         self.first_target = None  # y_0
-        self.trends = None if self.trend is None else Trends(self.trend_key)
+        has_trend = self.linear and self.vote == "learned"
+        self.trends = Trends(self.trend_key) if has_trend else None
         self.stack = Vote(
             is_learned=self.vote == "learned",
-            has_trend=self.trend is not None,
+            has_trend=has_trend,
             has_leaves=self.use_aggregation,
             recent=self.recent,
         )

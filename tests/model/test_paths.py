@@ -4,7 +4,6 @@ import math
 import random
 
 import generated
-import naive
 import numpy as np
 import pytest
 import tables
@@ -103,10 +102,8 @@ def assert_walks_explain(model, questions):
             assert steps["mass"].sum() == pytest.approx(1.0, abs=EXACT)
 
 
-def assert_is_step(step, node, values, shares):
-    """Compare a row of `inspection.path` with a node of the reference of given share and mass."""
-    forest = node.forest
-    assert (step.share, step.mass) == pytest.approx(shares, rel=1e-9, abs=EXACT)
+def assert_is_step(step, node, values):
+    """Compare a row of `inspection.path` with a node of the reference."""
     assert step.n_samples == node.n_samples()
     assert [*step.counts.values()] == [*node.counts()][: len(step.counts)]
     proba = node.predict()[: len(step.proba)]
@@ -115,7 +112,7 @@ def assert_is_step(step, node, values, shares):
         assert (step.feature, step.goes) == (None, None)
         assert math.isnan(step.threshold)
     else:
-        names = {column.index: name for name, column in forest.columns.items()}
+        names = {column.index: name for name, column in node.forest.columns.items()}
         assert step.feature == names[node.feature]
         assert step.threshold == pytest.approx(node.threshold)
         assert step.goes == ("left" if node.goes_left(values) else "right")
@@ -133,17 +130,13 @@ def test_steps_equal_the_reference(parameters):
             values = reference.encode(x, tree.tree_key)
             walk = paths.walk(model._arena, t, encoded)
             assert mixed(model, t, walk) == pytest.approx(tree.predict(values), abs=EXACT)
-            nodes, remaining = tree.path(values), 1.0
+            nodes = tree.path(values)
             seen = [values.get(node.feature, math.nan) for node in nodes]
             np.testing.assert_array_equal(walk["value"], seen)
             steps = inspection.path(model, x, t).itertuples()
-            for step, node in zip(steps, nodes, strict=True):
-                odds = math.inf if node.is_leaf() else tree.log_odds_of(node)
-                if not model.use_aggregation and not node.is_leaf():
-                    odds = -math.inf
-                share = naive.sigma(odds)
-                assert_is_step(step, node, values, (share, remaining * share))
-                remaining *= naive.sigma(-odds)
+            for step, node, mass in zip(steps, nodes, tree.masses(nodes), strict=True):
+                assert step.mass == pytest.approx(mass, rel=1e-9, abs=EXACT)
+                assert_is_step(step, node, values)
 
 
 @settings(max_examples=40)
