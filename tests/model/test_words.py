@@ -1,10 +1,12 @@
 """Words: numeric features of which an absent one is 0 (`absent="zero"`)."""
 
 import fractions
+import itertools
 import math
 import pickle
 import random
 import re
+import sys
 import warnings
 from collections import defaultdict
 from decimal import Decimal
@@ -335,6 +337,34 @@ def test_memory_of_new_words_is_bounded():
     assert model.predict_proba_one({"tells True": 1})[True] > 0.9
 
 
+def test_samples_cost_by_their_words():
+    def n_lines(model, x):
+        """Count the lines of Python that a prediction and its label take."""
+        count = itertools.count()
+
+        def trace(frame, event, argument):
+            next(count)
+            return trace
+
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            model.predict_proba_one(x)
+            model.learn_one(x, "a")
+        finally:
+            sys.settrace(before)
+        return next(count)
+
+    costs, x = [], {f"word {k}": 1 for k in range(5)}
+    for n_words in (10, 5000):
+        model = Forest(2, absent="zero", seed=1)
+        learned(model, [({f"word {k}": 1 for k in range(n_words)}, "a"), (x, "b")])
+        costs.append([n_lines(model, x) for _ in range(2)][1])
+    assert costs[0] == costs[1]
+    sample = model._features.sample
+    assert sample._all[0] == 5 or not len(model._features)  # the kernels get five words
+
+
 # Blocks
 
 
@@ -402,12 +432,8 @@ def test_gaps_and_zeros_in_blocks_equal_rows(kind):
     frame["size"] = [None, kind("2"), 0, math.nan, kind("3")] * 16
     frame["color"] = ["red", 0, None, "tan", 0.0] * 16
     labels, rows = [y for _, y in bags(80)], frame.to_dict("records")
-    single, block = (
-        Forest(2, absent="zero", on_mismatch="missing", seed=1).learn_one(
-            {"color": "red"}, "label 0"
-        )
-        for _ in range(2)
-    )
+    models = (Forest(2, absent="zero", on_mismatch="missing", seed=1) for _ in range(2))
+    single, block = (learned(model, [({"color": "red"}, "label 0")]) for model in models)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         learned(single, zip(rows, labels, strict=True))
