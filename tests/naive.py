@@ -17,7 +17,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from naive_aggregation import add_up, log_add, masses_by_enumeration, mix, sigma, softplus, weigh
+from naive_aggregation import (
+    add_up,
+    fading,
+    log_add,
+    masses_by_enumeration,
+    mix,
+    sigma,
+    softplus,
+    weigh,
+)
 from naive_growth import GrowingForest, GrowingNode, Sample
 from naive_linear_models import LEAST_LOG_P, LINEAR_RATE, LinearModels
 from naive_pending import DELAY_SCALE
@@ -134,12 +143,7 @@ class Mixture:
 
     def count(self, label, weight):
         """Count a sample without changing the share."""
-        # f <- gamma^w f, then add the sum of the first w powers of gamma to the label's count
-        kept = self.fading_factor**weight
-        added = 1.0
-        if weight != 1:
-            log_kept = weight * math.log(self.fading_factor)
-            added = -math.expm1(log_kept) / (1 - self.fading_factor)
+        kept, added = fading(self.fading_factor, weight)
         self.faded_counts = [kept * count for count in self.faded_counts]
         self.faded_counts[label] += added
         self.faded_total = kept * self.faded_total + added

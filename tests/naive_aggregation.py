@@ -82,6 +82,14 @@ def masses_by_enumeration(path, log_w, split_prior):
     return [math.fsum(weight for leaves, weight in weights if v in leaves) / total for v in path]
 
 
+def fading(decay, weight):
+    """Return the factor by which a sample fades a sum, and the weight with which it is added.
+
+    The latter is the sum of the first `weight` powers of the decay.
+    """
+    return decay**weight, -math.expm1(weight * math.log(decay)) / (1 - decay)
+
+
 def mix(masses, predictions):
     """Average vectors of probabilities."""
     pairs = list(zip(masses, predictions, strict=True))

@@ -129,17 +129,6 @@ class ObservedRange:
 
 
 @dataclass(eq=False)
-class Observation:
-    """A value in the statistics of a feature; `number` counts the samples learned, from 1."""
-
-    number: int
-    value: object
-    target: tuple
-    weight: float
-    bucket: int
-
-
-@dataclass(eq=False)
 class Column:
     """A feature's column.
 
@@ -236,9 +225,12 @@ class Column:
         return min(1.0 / width, LARGEST) if width > 0 else 0.0
 
     def observe(self, number, value, target, weight):
-        """Add the latest value to the statistics of relevance once its sample was learned."""
+        """Add the latest value to the statistics of relevance once its sample was learned.
+
+        `number` counts the samples learned, from 1.
+        """
         if not self.is_suspect:
-            self.observations.append(Observation(number, value, target, weight, self.bucket(value)))
+            self.observations.append((number, value, target, weight, self.bucket(value)))
 
     def bucket(self, value):
         """Return the bucket of a category (by its code) or a number (by its place in the range)."""
@@ -253,14 +245,13 @@ class Column:
         """Return the relevance of the feature to a part of the target, from 0 to 1."""
         if not self.observations:
             return 0.0
-        kept = 1 - 1 / RELEVANCE_MEMORY
+        numbers, values, targets, weights, buckets = zip(*self.observations, strict=True)
         weights = [
-            min(o.weight, LARGEST_TRUST) * kept ** (n_learned - o.number) for o in self.observations
+            min(w, LARGEST_TRUST) * (1 - 1 / RELEVANCE_MEMORY) ** (n_learned - number)
+            for number, w in zip(numbers, weights, strict=True)
         ]
-        values = None if self.is_categorical else [float(o.value) for o in self.observations]
-        buckets = [o.bucket for o in self.observations]
-        targets = [o.target[part] for o in self.observations]
-        return self.forest.measure(buckets, values, targets, weights)
+        values = None if self.is_categorical else [*map(float, values)]
+        return self.forest.measure(buckets, values, [t[part] for t in targets], weights)
 
 
 @dataclass(frozen=True)

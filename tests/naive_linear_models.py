@@ -43,53 +43,35 @@ def clipped(value, largest):
     return min(max(value, -largest), largest)
 
 
-class Standard:
-    """The running mean and variance of an input."""
+class NumberStandard:
+    """The running mean and variance of a numeric feature, which may be missing or of any size."""
 
     def __init__(self, rate):
         self.rate = rate
         self.n = 0
-        self.mean = 0.0
-        self.variance = 0.0
+        self.mean = self.variance = 0.0
 
     def is_constant(self):
         """Return whether all values were equal, up to rounding."""
         return not self.variance > LEAST_VARIANCE * self.mean * self.mean
 
     def z(self, value):
-        """Standardise a value; that of a constant is 0."""
-        if self.is_constant():
+        """Standardise a value; a missing one, and that of a constant, is 0."""
+        if value is None or self.is_constant():
             return 0.0
         return clipped((value - self.mean) / math.sqrt(self.variance), LARGEST_INPUT)
-
-    def add(self, value):
-        """Count a value."""
-        self.n += 1
-        if self.n == 1:
-            self.mean = value
-            return
-        a = max(1 / self.n, self.rate)
-        deviation = self.deviation(value)
-        self.mean += a * deviation
-        self.variance = (1 - a) * (self.variance + a * deviation * deviation)
-
-    def deviation(self, value):
-        """Return the difference of a value from the mean."""
-        return value - self.mean
-
-
-class NumberStandard(Standard):
-    """That of a numeric feature, whose values may be missing or of any size."""
-
-    def z(self, value):
-        """Standardise a value; a missing one is 0."""
-        return 0.0 if value is None else super().z(value)
 
     def add(self, value):
         """Count a value unless it is missing."""
         if value is None:
             return
-        super().add(value)
+        self.n += 1
+        if self.n == 1:
+            self.mean = value
+        else:
+            a, deviation = max(1 / self.n, self.rate), self.deviation(value)
+            self.mean += a * deviation
+            self.variance = (1 - a) * (self.variance + a * deviation * deviation)
         if self.variance <= SILENT:
             self.variance = 0.0
         if abs(self.mean) <= SILENT:
@@ -97,14 +79,18 @@ class NumberStandard(Standard):
 
     def deviation(self, value):
         """Return the difference of a value from the mean, at most ten standard deviations."""
-        deviation = super().deviation(value)
+        deviation = value - self.mean
         if self.n > TRUSTED + 1 and not self.is_constant():  # n includes this value
             deviation = clipped(deviation, FARTHEST * math.sqrt(self.variance))
         return clipped(deviation, LARGEST_DEVIATION)
 
 
-class CosineStandard(Standard):
+class CosineStandard(NumberStandard):
     """That of a cosine, which rounding alone can move by 1e-15."""
+
+    def deviation(self, value):
+        """Return the difference of a value from the mean."""
+        return value - self.mean
 
     def is_constant(self):
         """Return whether the cosine has hardly moved."""

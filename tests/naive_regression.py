@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import NamedTuple
 
-from naive_aggregation import log_add, sigma
+from naive_aggregation import fading, log_add, sigma
 from naive_growth import GrowingForest, GrowingNode, Sample
 from naive_restarts import RestartingTree
 from naive_trends import Trends, Vote, Votes
@@ -48,16 +48,11 @@ def sums(pairs):
     return Sums(weight, mean, math.fsum(w * (y - mean) ** 2 for y, w in pairs))
 
 
-def powers_added(factor, weight):
-    """Add up the first `weight` powers of a factor: (1 - factor^w) / (1 - factor)."""
-    return -math.expm1(weight * math.log(factor)) / (1.0 - factor)
-
-
 def fade(pairs, factor):
     """Give each value, of a weight w, its faded weight: it counts in and fades bit by bit."""
     later = [*accumulate((w for _, w in reversed(pairs)), initial=0.0)][-2::-1]
     return [
-        (value, powers_added(factor, w) * math.exp(after * math.log(factor)))
+        (value, fading(factor, w)[1] * math.exp(after * math.log(factor)))
         for (value, w), after in zip(pairs, later, strict=True)
     ]
 
@@ -353,7 +348,8 @@ class NaiveRegressor(GrowingForest):
         votes = votes._replace(trends=self._trends(row))
         near, trend = target, 0.0  # the target, or what is learned of one too far from the trend
         if self.trends:
-            near, trend = self.trends.winsorized(row, target), votes.trends[2]
+            trend = votes.trends[2]
+            near = trend + self.trends.stack.squares.winsorized(target - trend)
         parts = near, near - trend
         late = self.pending.take(self.pending_row(x), self.n_learned, at_once=at_once)
         delay = self.n_learned - late.n_learned if late else 0

@@ -10,6 +10,7 @@ from statistics import NormalDist, pvariance
 from typing import NamedTuple
 
 import numpy as np
+from naive_aggregation import fading
 from naive_features import N_PARTS
 from naive_linear_models import FEW_FEATURES, SLOW, CosineStandard, NumberStandard, clipped
 from naive_pending import DELAY_SCALE
@@ -46,11 +47,6 @@ N_BINS = 128
 BIN_DECAY = 0.995
 NORMAL_WEIGHT = 10.0
 LEAST_SPREAD = 1e-12  # of a tree, in mean squared errors
-
-
-def fading(decay, weight):
-    """Return what a sample makes of a faded sum, and what it counts."""
-    return decay**weight, -math.expm1(weight * math.log(decay)) / (1 - decay)
 
 
 class FadedMean:
@@ -126,12 +122,30 @@ class Profiles:
 class Ridge:
     """A faded ridge regression whose weights follow by coordinate descent."""
 
-    def __init__(self, decay, ridge):
+    def __init__(self, decay, n_inputs=0):
         self.decay = decay
+        self.products = np.zeros((n_inputs, n_inputs))  # A
+        self.moments = np.zeros(n_inputs)  # b
+        self.weights = np.zeros(n_inputs)
+
+    def add(self, inputs, target, w):
+        """Count a sample."""
+        kept, added = fading(self.decay, w)
+        self.products = kept * self.products + added * np.outer(inputs, inputs)
+        self.moments = kept * self.moments + added * inputs * target
+
+    def solve(self, j, ridge):
+        """Solve for a weight, given all others."""
+        residual = self.moments[j] - ridge * self.weights[j] - self.products[j] @ self.weights
+        self.weights[j] += residual / (self.products[j, j] + ridge)
+
+
+class Trend(Ridge):
+    """A ridge regression with a growing number of inputs, of which the first is constant."""
+
+    def __init__(self, decay, ridge):
+        super().__init__(decay)
         self.ridge = ridge
-        self.products = np.zeros((0, 0))  # A
-        self.moments = np.zeros(0)  # b
-        self.weights = np.zeros(0)
         self.at = 0
         self.low = self.high = 0.0
 
@@ -146,48 +160,34 @@ class Ridge:
         self.products = np.pad(self.products, (0, new))
         self.moments, self.weights = np.pad(self.moments, (0, new)), np.pad(self.weights, (0, new))
         self.low, self.high = min(self.low, target), max(self.high, target)
-        kept, added = fading(self.decay, w)
-        self.products = kept * self.products + added * np.outer(inputs, inputs)
-        self.moments = kept * self.moments + added * inputs * target
+        self.add(inputs, target, w)
         for _ in range(min(N_COORDINATES, len(inputs))):
-            j, self.at = self.at, (self.at + 1) % len(inputs)
-            ridge = self.ridge if j > 0 else RIDGE_OF_CONSTANT
-            residual = self.moments[j] - ridge * self.weights[j] - self.products[j] @ self.weights
-            self.weights[j] += residual / (self.products[j, j] + ridge)
+            self.solve(self.at, self.ridge if self.at > 0 else RIDGE_OF_CONSTANT)
+            self.at = (self.at + 1) % len(inputs)
 
 
-class Stack:
+class Stack(Ridge):
     """A linear combination of the differences between voters and a base."""
 
     def __init__(self, n_voters):
-        self.products = np.zeros((n_voters, n_voters))  # C
-        self.moments = np.zeros(n_voters)  # c
-        self.weights = np.zeros(n_voters)  # a
+        super().__init__(STACK_DECAY, n_voters)
         self.squares = FadedMean(ERROR_DECAY)  # Q and W
 
     def predict(self, base, voters):
         """Predict, not far outside of the range of the voters."""
         low, high = min(base, *voters), max(base, *voters)
         slack = (high - low) / 2
-        prediction = base + math.fsum(
-            float(a) * (v - base) for a, v in zip(self.weights, voters, strict=True)
-        )
+        prediction = base + float(self.weights @ [v - base for v in voters])
         return min(max(prediction, low - slack), high + slack)
 
     def learn(self, base, voters, error, last, w):
         """Learn the error of the base; the unit are recent errors, of which `last` is one."""
         self.squares.add(last**2, w)
-        if self.squares.mean() <= LEAST_SQUARE:
-            return
-        unit = math.sqrt(self.squares.mean())
-        inputs = np.array([(v - base) / unit for v in voters])
-        kept, added = fading(STACK_DECAY, w)
-        self.products = kept * self.products + added * np.outer(inputs, inputs)
-        self.moments = kept * self.moments + added * inputs * (error / unit)
-        for k in range(len(inputs)):
-            residual = self.moments[k] - STACK_RIDGE * self.weights[k]
-            residual -= self.products[k] @ self.weights
-            self.weights[k] += residual / (self.products[k, k] + STACK_RIDGE)
+        if self.squares.mean() > LEAST_SQUARE:
+            unit = math.sqrt(self.squares.mean())
+            self.add(np.array([(v - base) / unit for v in voters]), error / unit, w)
+            for k in range(len(voters)):
+                self.solve(k, STACK_RIDGE)
 
 
 def folded(values):
@@ -206,10 +206,10 @@ class Trends:
         self.standards = {}
         self.profiles = Profiles()
         self.phases = draw_phases(key, N_COSINES)
-        self.directions: dict[int, np.ndarray] = {}
+        self.directions = {}
         self.cosine_standards = [CosineStandard(SLOW) for _ in range(N_COSINES)]
-        self.first = Ridge(FIRST_DECAY, FIRST_RIDGE)
-        self.second = Ridge(SECOND_DECAY, SECOND_RIDGE)
+        self.first = Trend(FIRST_DECAY, FIRST_RIDGE)
+        self.second = Trend(SECOND_DECAY, SECOND_RIDGE)
         self.stack = Stack(3)
 
     def z(self, row):
@@ -248,11 +248,6 @@ class Trends:
     def _predictions(self, first, second):
         p1, p2 = self.first.predict(first), self.second.predict(second)
         return p1, p2, self.stack.predict((p1 + p2) / 2, [p1, p2, self.profiles.mean])
-
-    def winsorized(self, row, target):
-        """Draw in a target that is too far from T."""
-        trend = self.predict(row)[2]
-        return trend + self.stack.squares.winsorized(target - trend)
 
     def learn(self, row, target, w, *, is_first):
         """Learn a winsorized target; the stack does not learn the first one."""
@@ -339,11 +334,6 @@ class Vote:
         base = self.base(votes)
         return self.stack.predict(base, self.voters(votes)) if self.is_learned else base
 
-    def predict(self, votes):
-        """Predict."""
-        p = self.of_voters(votes)
-        return self.last_stack.predict(votes.recent[2], [p]) if self.has_last else p
-
     def scale(self, votes, prediction):
         """Return the scale of the error: the geometric mean of those that the trees give."""
         least = LEAST_SPREAD * self.stack.squares.mean()
@@ -366,7 +356,9 @@ class Vote:
 
     def law(self, votes):
         """Return the prediction and the scale of its error."""
-        prediction = self.predict(votes)
+        prediction = self.of_voters(votes)
+        if self.has_last:
+            prediction = self.last_stack.predict(votes.recent[2], [prediction])
         return prediction, self.scale(votes, prediction)
 
     def learn(self, votes, target, w, delay, law):

@@ -7,6 +7,7 @@ from forests import by_hand
 from generated import PARAMETERS, streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_restarts import RECENT_RATE, USUAL_RATE, running_mean
 
 from river_amf import AMFClassifier, inspection
 from river_amf.engine.settings import begin
@@ -48,8 +49,12 @@ def pair(n_estimators=2, **parameters):
 def same_nodes(model, tree, expected, precision):
     """Compare the structure of a tree with that of the reference; yield rows and their nodes."""
     table = inspection.node_table(model, tree).set_index("node")
-    names, log_odds = list(model._features), expected.log_odds()
-    assert model._arena.trees["random_state"][tree] == expected.random.state
+    names, log_odds, state = list(model._features), expected.log_odds(), model._arena.trees[tree]
+    assert state["random_state"] == expected.random.state
+    restarts = len(expected.losses), expected.n_restarts, expected.restarted_at
+    assert (state["n_losses"], state["n_restarts"], state["restarted_at"]) == restarts
+    losses = [running_mean(expected.losses, rate) for rate in (RECENT_RATE, USUAL_RATE)]
+    assert [state["recent_loss"], state["usual_loss"]] == pytest.approx(losses, rel=1e-6, abs=1e-9)
     assert len(table) == len(log_odds)
     pending = [(int(table.index[table["parent"] < 0][0]), expected.root)] if log_odds else []
     # times follow from relevance, which loses digits where values are next to each other

@@ -68,10 +68,9 @@ def encode(model, x):
 
 
 def mixed(model, tree, steps):
-    """Return what a tree predicts: the mix of its nodes, or just the prior."""
-    n_classes = tables.n_classes(model)
+    """Return what a tree predicts: the mix of its nodes, or the prior if it has none."""
     if not len(steps):
-        return np.full(n_classes, 1 / n_classes)
+        return np.full(tables.n_classes(model), 1 / tables.n_classes(model))
     return steps["mass"] @ paths.own_predictions(model._arena, tree, steps["node"])
 
 
@@ -152,14 +151,6 @@ def test_paths_mix_to_the_prediction_after_a_drift():
     model = learn(model, stream(800))
     model = learn(model, ((x, {"a": "b", "b": "c", "c": "a"}[y]) for x, y in stream(800)))
     assert_walks_explain(model, QUESTIONS)
-
-
-def test_path_of_a_tree_without_samples_is_empty():
-    model = learn(AMFClassifier(n_estimators=2, seed=1), stream(100))
-    model._arena.trees["root"][1] = -1
-    model._arena.trees["n_nodes"][1] = 0
-    assert_walks_explain(model, QUESTIONS[:5])
-    assert inspection.path(model, {}, 1).empty
 
 
 def test_outliers_go_where_the_ends_of_the_range_do():

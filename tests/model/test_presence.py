@@ -7,8 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-import test_naive
-import test_naive_regression
 
 import river_amf
 from river_amf import (
@@ -58,20 +56,6 @@ def changing(n, seed=2):
 
 
 CHANGING = [(x, f"{x.get('color') is None}{'late' in x}", w) for x, w in changing(260)]
-
-
-@pytest.mark.parametrize("name", ["plain", "fading, relevance", "linear", "unit", "adaptive"])
-def test_classifiers_equal_the_reference(name):
-    model, reference = test_naive.pair(**test_naive.LONGER[name])
-    test_naive.learn_both(model, reference, CHANGING, precision=1e-11)
-
-
-@pytest.mark.parametrize("parameters", [{}, test_naive_regression.ADAPTIVE], ids=["", "adaptive"])
-def test_regressors_equal_the_reference(parameters):
-    model, reference = test_naive_regression.pair(**{"n_estimators": 2} | parameters)
-    targets = [2.0 * (x.get("color") is None) - ("late" in x) + x["size"] for x, _ in changing(160)]
-    stream = [(x, y, w) for (x, w), y in zip(changing(160), targets, strict=True)]
-    test_naive_regression.check_equal(model, reference, stream)
 
 
 # Presence is learned

@@ -56,28 +56,6 @@ def test_rare_labels_restart_no_tree():
     assert n_losses(model)[1::2] == [1502] * 2
 
 
-@pytest.mark.parametrize("threshold", [2.0, 4.0])
-def test_restarts_of_classifiers_follow_the_formula(threshold):
-    labels = [i % 7 == 0 for i in range(500)] + [True] * 60
-    model = AMFClassifier(
-        2, max_nodes=1, drift_threshold=threshold, n_classes=2, dirichlet=0.5, seed=1
-    )
-    counts, recent, usual = [1.5, 0.5], 0.0, 0.0  # of a single leaf, with what it adds to each
-    later = [bool(label) for label in labels[1:]]
-    model.learn_one({}, False)
-    for n, label in enumerate(later, start=1):
-        loss = 1.0 - counts[label] / sum(counts)
-        recent += (loss - recent) * max(0.02, 1 / n)
-        usual += (loss - usual) * max(0.001, 1 / n)
-        error = np.sqrt(usual * (1.0 - usual) * 0.02 / 1.98)
-        model.learn_one({}, label)
-        if n > 300 and recent - usual > threshold * error:
-            break
-        assert model.n_drifts_detected() == 0, n
-        counts[label] += 1.0
-    assert n > 500 and model.n_drifts_detected(1) == 1
-
-
 # Regressors
 
 
@@ -92,34 +70,6 @@ def test_odd_trees_of_regressors_restart(parameters):
     restarts = [model.n_drifts_detected(tree) for tree in range(4)]
     assert restarts[::2] == [0, 0] and min(restarts[1::2]) >= 1
     assert max(model[1].n_samples, model[3].n_samples) < 1600
-
-
-@pytest.mark.parametrize("threshold", [2.0, 4.0])
-def test_restarts_of_regressors_follow_the_formula(threshold):
-    targets = [float(i % 7) for i in range(500)] + [20.0 + i % 3 for i in range(60)]
-    model = AMFRegressor(2, max_nodes=1, vote="mean", drift_threshold=threshold, seed=1)
-    model.learn_one({}, targets[0])
-    variance = weight = squares = recent = usual = 0.0
-    for n, y in enumerate(targets[1:], start=1):
-        error = y - np.mean(targets[:n])
-        loss = min(error**2 / variance, 9.0) / 9.0 if variance > 0.0 else 0.0
-        recent += (loss - recent) * max(0.02, 1 / n)
-        usual += (loss - usual) * max(0.001, 1 / n)
-        limit = 25.0 * variance if weight > 20.0 else np.inf
-        weight, squares = 0.999 * weight + 1.0, 0.999 * squares + min(error**2, limit)
-        variance = squares / weight if weight > 20.0 else np.var(targets[: n + 1])
-        model.learn_one({}, y)
-        assert model._arena.trees["variance"] == pytest.approx(variance)
-        assert model.n_drifts_detected() == 0, n
-        surplus = threshold * np.sqrt(usual * (1.0 - usual) * 0.02 / 1.98)
-        if n > 300 and recent - usual > max(surplus, 0.05):
-            break
-    assert 500 < n < 550
-    for y in (3.0, 5.0):  # only these are left in the tree
-        model.learn_one({}, y)
-    assert model.n_drifts_detected(1) == model.n_drifts_detected() == 1
-    assert (model[1].n_samples, model[1].predict_one({})) == (2.0, 4.0)
-    assert model._arena.trees["variance"][1] == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("unit", [0.0, 1e-150])
