@@ -15,6 +15,7 @@ Three independent parts:
 
 import math
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 from naive_aggregation import (
@@ -261,8 +262,6 @@ class NaiveTree(RestartingTree):
 
     def learn(self, sample, split_intensity):
         """Grow the tree where the sample requires it, then count the sample along its path."""
-        if self.root is None:
-            self.start()
         # log of the factor by which the change of structure multiplies a node's wbar
         self.log_growth = {}
         path = self.grow(sample, split_intensity)
@@ -304,17 +303,12 @@ class NaiveTree(RestartingTree):
         """Set the shares and odds of the nodes of an expansion; the top node keeps its share."""
         if self.forest.fading_factor is None:
             return
-        replays, log_odds, share = {node: node.replay() for node in subtree(top)}, {}, top.share
+        replays, log_odds, share = {node: node.replay() for node in self.nodes(top)}, {}, top.share
         log_wbar = weigh(top, lambda v: replays[v][1], self.forest.split_prior, log_odds)
         for node, (replayed_share, _) in replays.items():
             node.share, node.odds = replayed_share, log_odds[node]
         top.share = share
         self.log_growth[top] = log_wbar - replays[top][1]
-
-
-def subtree(node):
-    """List a node and all below it."""
-    return [node] if node.is_leaf() else [node, *subtree(node.left), *subtree(node.right)]
 
 
 class NaiveForest(GrowingForest):
@@ -399,7 +393,7 @@ class NaiveForest(GrowingForest):
                 proba = of_trees[t] if late else tree.predict(values)
             tree.learn(Sample(y, w, values), intensities)
             if has_loss:
-                tree.count_loss(1.0 - proba[label], w)
+                tree.losses.append((1.0 - proba[label], min(w, 1.0)))
                 if tree.is_outdated():
                     tree.restart(self.n_learned + 1)
         self.observe(filled, (y,), w)
@@ -458,28 +452,16 @@ class NaiveForest(GrowingForest):
 # Mondrian trees drawn all at once
 
 
-@dataclass(eq=False)
-class MondrianNode:
-    """A node of a tree drawn all at once; the children's `time` is its split time."""
-
-    time: float
-    n_samples: int
-    depth: int
-    feature: int | None = None
-    threshold: float | None = None
-    left: "MondrianNode | None" = None
-    right: "MondrianNode | None" = None
-
-
 def sample_mondrian(rows, labels, rng, *, stop_if_pure, time=0.0, depth=0):
     """Draw a Mondrian tree of infinite lifetime and unit intensity on the rows.
 
     It recurses on the box of the rows (Lakshminarayanan et al., 2014, algorithm 2). Cells whose
     rows are all equal are not split, nor, with `stop_if_pure`, are cells with a single label. Rows
-    have no missing values. `time` and `depth` are those of the top node.
+    have no missing values. `time` and `depth` are those of the top node; its split
+    time is the `time` of its children.
     """
     rows, labels = np.asarray(rows, dtype=float), np.asarray(labels)
-    node = MondrianNode(time, len(rows), depth)
+    node = SimpleNamespace(time=time, n_samples=len(rows), depth=depth, left=None, right=None)
     low, high = rows.min(axis=0), rows.max(axis=0)
     rate = (high - low).sum()
     if rate == 0 or (stop_if_pure and len(np.unique(labels)) == 1):

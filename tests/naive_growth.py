@@ -94,10 +94,6 @@ class GrowingNode:
         """Return whether the node has no children."""
         return self.left is None
 
-    def children_time(self):
-        """Return the creation time that the children share; infinite at a leaf."""
-        return math.inf if self.is_leaf() else self.left.time
-
     def n_samples(self):
         """Return the total weight of the samples in the cell."""
         return add_up(sample.weight for sample in self.samples)
@@ -105,10 +101,6 @@ class GrowingNode:
     def box(self):
         """Return the smallest and largest value of each column that the cell has seen."""
         return hull(self.samples)
-
-    def is_pure_with(self, target):
-        """Return whether no sample of the cell has another target."""
-        return all(sample.target == target for sample in self.samples)
 
     def goes_left(self, values):
         """Choose the child; without the split feature the heavier one, the left one in a tie."""
@@ -144,14 +136,9 @@ class GrowingTree:
         self.places = []  # the nodes, in the order of the compiled arrays
         self.fading_share = 0.5
 
-    def start(self):
-        """Make the root, which has no samples yet."""
-        self.root = self._new_leaf(0.0)
-        self.places = [self.root]
-
-    def nodes(self):
-        """List all nodes, parents first and left before right."""
-        nodes, pending = [], [self.root] if self.root else []
+    def nodes(self, top=None):
+        """List all nodes, or those below one, parents first and left before right."""
+        nodes, pending = [], [top or self.root] if self.root else []
         while pending:
             node = pending.pop()
             nodes.append(node)
@@ -194,11 +181,14 @@ class GrowingTree:
 
     def grow(self, sample, split_intensity):
         """Change the structure for the sample and return its path, without counting it yet."""
-        path = []
-        node = self.root
+        if self.root is None:
+            self.root = self._new_leaf(0.0)
+            self.places = [self.root]
+        path, node = [], self.root
         while True:
-            if self._is_paused(node):
-                if node.is_pure_with(sample.target):
+            is_paused = node.is_leaf() and not node.is_open and not self.budget_spent()
+            if is_paused:
+                if all(other.target == sample.target for other in node.samples):
                     return [*path, node]
                 below = self._expand_leaf(node, sample, split_intensity)
                 self.after_expansion(node)
@@ -215,11 +205,8 @@ class GrowingTree:
     def _new_leaf(self, time, samples=()):
         return self.node_kind(self.forest, time, self.forest.split_pure, list(samples))
 
-    def _is_paused(self, node):
-        return node.is_leaf() and not node.is_open and not self.budget_spent()
-
     def _insert_parent(self, node, above, sample, split_intensity):
-        """Split the sample off above the node if the draw says so (DESIGN.md: Mondrian growth).
+        """Split the sample off above the node if its time is drawn early (DESIGN.md: Mondrian growth).
 
         Returns the new parent and the new leaf, or nothing.
         """
@@ -229,7 +216,7 @@ class GrowingTree:
         if not rate > 0:
             return []
         split_time = node.time + self.random.exponential(rate)
-        if not split_time < node.children_time():
+        if not split_time < (math.inf if node.is_leaf() else node.left.time):
             return []
         if not self.budget_spent():
             self.places += [None, None]

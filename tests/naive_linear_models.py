@@ -8,6 +8,8 @@ step (means, variances, weights) is updated in place, one number at a time.
 import math
 from collections import defaultdict
 
+import numpy as np
+
 from river_amf.state.arena import draw_directions, draw_phases
 
 # standardisation
@@ -145,46 +147,54 @@ class LinearModel:
                 self.weights[c, i] -= self.step(row) * gradient * u / math.sqrt(self.squares[c, i])
 
 
+class Cosines:
+    """Cosines of standardised numbers in random directions, which are drawn from a key."""
+
+    def __init__(self, key, n, scale):
+        self.key, self.n, self.scale = key, n, scale
+        self.phases, self.directions = draw_phases(key, n), {}
+        self.standards = [CosineStandard(SLOW) for _ in range(n)]
+
+    def at(self, z):
+        """Return h_k = cos(phi_k + t sum_j z_j W_jk); z holds numbers by column."""
+        turns = np.zeros(self.n)
+        for j, z_j in z.items():
+            if j not in self.directions:
+                self.directions[j] = draw_directions(self.key, j, self.n)
+            turns += z_j * self.directions[j]
+        d = max(len(z), 1)
+        t = self.scale * math.sqrt(min(d, FEW_FEATURES) / d)
+        return np.cos(self.phases + t * turns).tolist()
+
+    def standardised(self, z):
+        """Return the standardised cosines."""
+        return [standard.z(h) for standard, h in zip(self.standards, self.at(z), strict=True)]
+
+    def add(self, z):
+        """Count the cosines."""
+        for standard, h in zip(self.standards, self.at(z), strict=True):
+            standard.add(h)
+
+
 class CosineModel(LinearModel):
-    """The same on cosines of the numbers in random directions, which are drawn from its key."""
+    """The same on cosines of the numbers."""
 
     def __init__(self, key):
         super().__init__()
-        self.key = key
-        self.phases = [float(phase) for phase in draw_phases(key, N_COSINES)]
-        self.directions = {}
-        self.standards = [CosineStandard(SLOW) for _ in range(N_COSINES)]
+        self.cosines = Cosines(key, N_COSINES, WIDTH)
 
     def step(self, row):
         """Return h."""
         return COSINE_STEP
 
-    def cosines(self, z):
-        """Return h_k = cos(phi_k + t sum_j z_j W_jk)."""
-        for j in z:
-            if j not in self.directions:
-                row = draw_directions(self.key, j, N_COSINES)
-                self.directions[j] = [float(component) for component in row]
-        d = max(len(z), 1)
-        t = WIDTH * math.sqrt(min(d, FEW_FEATURES) / d)
-        return [
-            math.cos(phase + t * math.fsum(z_j * self.directions[j][k] for j, z_j in z.items()))
-            for k, phase in enumerate(self.phases)
-        ]
-
     def inputs(self, row, z):
         """Return 1 and the standardised cosines."""
-        standardised = {
-            k: standard.z(h)
-            for k, (standard, h) in enumerate(zip(self.standards, self.cosines(z), strict=True))
-        }
-        return {"intercept": 1.0, **standardised}
+        return {"intercept": 1.0, **dict(enumerate(self.cosines.standardised(z)))}
 
     def learn(self, row, z, label, weight, n_labels):
         """Take a step, then count the cosines."""
         super().learn(row, z, label, weight, n_labels)
-        for standard, h in zip(self.standards, self.cosines(z), strict=True):
-            standard.add(h)
+        self.cosines.add(z)
 
 
 class LinearModels:

@@ -1,14 +1,12 @@
 """Predictions that wait for their labels (DESIGN.md: late labels), as a list of all there were."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 DELAY_SCALE = 10.0  # a delay of so many samples halves the rates of what learns from it
 
 
-@dataclass(eq=False)
-class Prediction:
-    """What was predicted for a row when the forest had learned so many samples."""
+class Prediction(NamedTuple):
+    """A prediction for a row when the forest had learned so many samples."""
 
     row: dict  # values by column, -1 for a new category
     n_learned: int
@@ -42,5 +40,5 @@ class Pending:
             self.list = [p for p in self.list if p.row != row]
             return None
         if of_row:
-            self.list.remove(of_row[0])
+            self.list = [p for p in self.list if p is not of_row[0]]
         return of_row[0] if of_row else None

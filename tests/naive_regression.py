@@ -227,8 +227,6 @@ class RegressionTree(RestartingTree):
         """
         if self.is_outdated():
             self.restart(self.forest.n_learned)
-        if self.root is None:
-            self.start()
         noise = self.noise()
         before = self.log_odds()
         path = self.grow(sample, split_intensity)
@@ -248,7 +246,7 @@ class RegressionTree(RestartingTree):
             error = (sample.target - prediction) ** 2
             if self.may_restart():
                 loss = 0.0 if noise is None else min(error / noise, LARGEST_SQUARE) / LARGEST_SQUARE
-                self.count_loss(loss, sample.weight)
+                self.losses.append((loss, min(sample.weight, 1.0)))
             if noise is not None and self.mean_error()[0] > ENOUGH:
                 error = min(error, FARTHEST**2 * noise)
             self.errors.append((error, sample.weight))

@@ -33,10 +33,6 @@ class RestartingTree(GrowingTree):
         threshold = self.forest.drift_threshold
         return threshold is not None and self.forest.trees.index(self) % 2 == 1
 
-    def count_loss(self, loss, weight):
-        """Count a loss."""
-        self.losses.append((loss, min(weight, 1.0)))
-
     def is_outdated(self):
         """Return whether the losses are far higher than usual."""
         if len(self.losses) <= LEAST_LOSSES:

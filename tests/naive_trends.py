@@ -12,10 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from naive_aggregation import fading
 from naive_features import N_PARTS
-from naive_linear_models import FEW_FEATURES, SLOW, CosineStandard, NumberStandard, clipped
+from naive_linear_models import SLOW, Cosines, NumberStandard, clipped
 from naive_pending import DELAY_SCALE
-
-from river_amf.state.arena import draw_directions, draw_phases
 
 # inputs
 N_COSINES = 200
@@ -202,44 +200,25 @@ class Trends:
     """Two ridge regressions, and the stack that combines them."""
 
     def __init__(self, key):
-        self.key = key
         self.standards = {}
         self.profiles = Profiles()
-        self.phases = draw_phases(key, N_COSINES)
-        self.directions = {}
-        self.cosine_standards = [CosineStandard(SLOW) for _ in range(N_COSINES)]
+        self.cosines = Cosines(key, N_COSINES, SCALE)
         self.first = Trend(FIRST_DECAY, FIRST_RIDGE)
         self.second = Trend(SECOND_DECAY, SECOND_RIDGE)
         self.stack = Stack(3)
 
     def z(self, row):
-        """Standardise the numbers of a sample; categories and missing values are 0."""
+        """Standardise the numbers of a sample, by column; missing values are 0."""
         new = NumberStandard(SLOW)
-        return [
-            self.standards.get(j, new).z(row.numbers.get(j)) if j in row.numbers else 0.0
-            for j in range(row.n_columns)
-        ]
-
-    def cosines(self, row):
-        """Return the cosines of a sample, not yet standardised."""
-        z, n = self.z(row), len(row.numbers)
-        scale = SCALE * math.sqrt(min(n, FEW_FEATURES) / n) if n else 0.0
-        turns = np.zeros(N_COSINES)
-        for j in row.numbers:
-            if j not in self.directions:
-                self.directions[j] = draw_directions(self.key, j, N_COSINES)
-            turns += z[j] * self.directions[j]
-        return np.cos(self.phases + scale * turns)
+        return {j: self.standards.get(j, new).z(value) for j, value in row.numbers.items()}
 
     def inputs(self, row):
         """Return the inputs of the two ridges."""
-        z, e = folded(self.z(row)), folded(self.profiles.inputs(row))
+        of_numbers = self.z(row)
+        z = folded([of_numbers.get(j, 0.0) for j in range(row.n_columns)])
+        e = folded(self.profiles.inputs(row))
         first = [1.0] + [value for pair in zip(z, e, strict=True) for value in pair]
-        standardised = [
-            standard.z(h)
-            for standard, h in zip(self.cosine_standards, self.cosines(row), strict=True)
-        ]
-        return np.array(first), np.array([1.0, *standardised, *z])
+        return np.array(first), np.array([1.0, *self.cosines.standardised(of_numbers), *z])
 
     def predict(self, row):
         """Return P_1, P_2 and T."""
@@ -254,16 +233,14 @@ class Trends:
         inputs = self.inputs(row)
         p1, p2, trend = self._predictions(*inputs)
         base, voters = (p1 + p2) / 2, [p1, p2, self.profiles.mean]
-        cosines = self.cosines(row)
         if not is_first:
             self.stack.learn(base, voters, target - base, target - trend, w)
         for ridge, of_ridge in zip((self.first, self.second), inputs, strict=True):
             ridge.learn(of_ridge, target, w)
         self.profiles.learn(row, target, w)
+        self.cosines.add(self.z(row))
         for j, value in row.numbers.items():
             self.standards.setdefault(j, NumberStandard(SLOW)).add(value)
-        for standard, h in zip(self.cosine_standards, cosines, strict=True):
-            standard.add(float(h))
 
     def forget_feature(self, column):
         """Restart with a feature whose outliers were dropped."""

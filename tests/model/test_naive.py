@@ -134,7 +134,8 @@ def check_same_linear_models(model, reference):
             assert squares[where] == pytest.approx(square, rel=1e-11)
             assert weights[where] == pytest.approx(linear_model.weights[c, name], abs=1e-11)
     for draw, linear_model in enumerate(reference.linear_models.linear_models[1:]):
-        statistics = [(standard.mean, standard.variance) for standard in linear_model.standards]
+        standards = linear_model.cosines.standards
+        statistics = [(standard.mean, standard.variance) for standard in standards]
         assert pytest.approx(np.array(statistics), abs=1e-12) == arena.cosines[draw].T
 
 

@@ -9,7 +9,7 @@ import pytest
 import tables
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_naive import pair
+from test_naive import LONGER, pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 from river_amf.explain import linear_experts, paths
@@ -18,14 +18,10 @@ LINEAR_FLOOR = -7.0  # least log-probability of a linear model in the vote
 VOTE_FLOOR = 0.001  # added to the probabilities of a tree in the vote
 EXACT = 1e-12
 
-PARAMETERS = {
-    "plain": {},
-    "n_classes, learned vote": {"n_classes": 5, "vote": "learned"},
+PARAMETERS = LONGER | {
     "leaf alone, budget": {"use_aggregation": False, "max_nodes": 31},
-    "pure cells, unit": {"split_pure": True, "split_intensity": "unit"},
-    "relevance, large step": {"split_intensity": "relevance", "step": 20.0},
-    "fading, learned vote": {"fading_factor": 0.5, "vote": "learned"},
     "fading, leaf alone": {"fading_factor": 0.5, "use_aggregation": False},
+    "relevance, large step": {"split_intensity": "relevance", "step": 20.0},
     "small step": {"step": 1e-3, "split_prior": 0.01, "max_nodes": 31},
 }
 

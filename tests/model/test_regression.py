@@ -34,23 +34,16 @@ def test_prediction_without_samples_is_zero(kind):
 
 
 @kinds
-def test_first_prediction_is_the_first_target(kind):
+@pytest.mark.parametrize("y", [1e8 + 0.1, 1e200])
+def test_first_prediction_is_the_first_target(kind, y):
     model = kind(seed=1)
-    model.learn_one({"a": 1.0}, 1e8 + 0.1)
+    model.learn_one({"a": 1.0}, y)
     for x in ({}, {"a": 1.0}, {"a": -5.0}):
-        assert model.predict_one(x) == 1e8 + 0.1
-        assert type(model.predict_one(x)) is float
-
-
-@kinds
-def test_targets_too_far_from_the_first_are_refused(kind):
-    # from the first of the same block, too
+        assert model.predict_one(x) == y and type(model.predict_one(x)) is float
     with pytest.raises(ValueError, match="first target"):
-        kind(seed=1).learn_many(pd.DataFrame({"fine": [1.0, 2.0]}), [1e200, 0.0])
-    model = kind(seed=1, n_estimators=2)
-    for i in range(30):
-        model.learn_one({"a": i % 5}, 1e200)
-        assert model.predict_one({"a": i % 3}) == 1e200
+        model.learn_one({"a": 1.0}, y + 1e200)
+    with pytest.raises(ValueError, match="first target"):  # of the same block, too
+        kind(seed=1).learn_many(pd.DataFrame({"a": [1.0, 2.0]}), [1e200, 0.0])
 
 
 @kinds
@@ -352,11 +345,3 @@ def test_last_target_predicts_a_random_walk(kind):
         last = y
     assert errors["target"] < 1.05 * errors["last"]
     assert errors["target"] < 0.7 * errors[None]
-
-
-def test_last_target_counts_less_after_an_outlier():
-    model = AdaptiveAMFRegressor(n_estimators=4, seed=1, recent="target")
-    for i, (x, y) in enumerate(walk(600)):
-        if i > 402:  # the one behind it is lost
-            assert abs(model.predict_one(x) - y) < 100.0
-        model.learn_one(x, 1e6 if i == 400 else y)

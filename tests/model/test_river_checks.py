@@ -24,7 +24,7 @@ MODELS = {kind.__name__: kind() for kind in DEFAULTS} | {
     "words": AdaptiveAMFClassifier(n_estimators=3, absent="zero"),
 }
 # A scaler that has seen a whole block scales the first rows by later ones, so blocks differ from
-# single rows, whatever the forest does. Without a scaler the check runs.
+# single rows. Without a scaler the check runs.
 NOT_OF_A_SCALER = "check_learn_many_matches_learn_one"
 SLOW = "check_bounded_memory_growth"  # one second per dataset
 
