@@ -89,7 +89,9 @@ def test_classifiers_equal_the_reference(stream, name, seed):
 
 
 def same_numbers(model, reference, x):
-    scale = 1.0 + max((abs(y) for tree in reference.trees[:1] for y, _ in tree.learnt), default=0.0)
+    scale = 1.0 + max(
+        (abs(y) for tree in reference.trees[:1] for y, _ in tree.learned), default=0.0
+    )
     tolerance = test_naive_regression.TOLERANCE * scale
     assert model.predict_one(x) == pytest.approx(reference.predict_one(x), abs=tolerance)
 

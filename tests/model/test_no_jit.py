@@ -9,7 +9,7 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 
-REFERENCE = "test_a_longer_stream_equals_the_reference"
+REFERENCE = "test_longer_stream_equals_the_reference"
 WHEREVER = "model/test_capacity.py::test_wherever_memory_is_short_the_arrays_stay_in_step"
 BLOCKS = "dataframes/test_many.py::test_block_of_each_library_equals_rows"
 
@@ -19,9 +19,9 @@ SHORT_LIST = {
         f"model/test_naive.py::{REFERENCE}[plain]",
         f"model/test_naive.py::{REFERENCE}[fading, vote]",
         f"model/test_naive_regression.py::{REFERENCE}[fading, budget]",
-        "model/test_relevance.py::test_intensities_are_ranges_times_relevance_before_the_sample",
+        "model/test_relevance.py::test_relevance_equals_the_reference[AMFClassifier-0]",
         "model/test_dummy.py",
-        "model/test_regression.py::test_the_first_prediction_is_the_first_target",
+        "model/test_regression.py::test_first_prediction_is_the_first_target",
     ],
     "blocks, capacity, paths": [
         BLOCKS,
