@@ -101,6 +101,33 @@ def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
                 assert log_odds == pytest.approx(expected, rel=1e-9, abs=tolerance)
 
 
+def check_structure(table: pd.DataFrame) -> None:
+    """Check that the nodes of a tree are linked, and that each is the sum of its children."""
+    rows: dict[int, Any] = {row.node: row for row in table.itertuples()}
+    assert [*rows] == [*range(len(table))]
+    assert rows[root(table)].time == 0.0
+    for row in rows.values():
+        if row.left < 0:
+            assert row.right < 0 and row.feature is None and math.isnan(row.threshold)
+            continue
+        left, right = rows[row.left], rows[row.right]
+        assert left.parent == right.parent == row.node
+        assert left.depth == right.depth == row.depth + 1
+        assert left.time == right.time > row.time
+        assert row.n_samples == pytest.approx(left.n_samples + right.n_samples, rel=1e-9)
+        for label, count in getattr(row, "counts", {}).items():
+            total = left.counts[label] + right.counts[label]
+            assert count == pytest.approx(total, rel=1e-9, abs=1e-9)
+        for side, hull in (("range_min", min), ("range_max", max)):
+            ends: dict[Any, float] = {}
+            for child in (left, right):
+                for name, value in getattr(child, side).items():
+                    ends[name] = hull(value, ends.get(name, value))
+            assert getattr(row, side) == ends
+        # the split separates the boxes of the children
+        assert left.range_max[row.feature] <= row.threshold < right.range_min[row.feature]
+
+
 def log_wbar_root(model: AMFClassifier, table: pd.DataFrame) -> float:
     """Return log wbar of the root of a tree, computed from its stored log-odds.
 

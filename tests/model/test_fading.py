@@ -40,7 +40,7 @@ def replay(model, samples):
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(COMPLETE, st.sampled_from("xyz"), WEIGHTS), max_size=30), PARAMETERS)
-def test_shares_counts_and_odds_are_those_of_replays(stream, parameters):
+def test_shares_counts_and_odds_equal_replays(stream, parameters):
     # Invariant (b) with fading (DESIGN.md: invariants). Nothing is missing, so the table shows
     # which samples a node has learned; with n_classes given, no prior changes midway.
     model = AMFClassifier(n_estimators=2, n_classes=3, dirichlet=0.2, seed=1, **parameters)
@@ -76,81 +76,63 @@ def check_subtree(model, tree, rows, samples, node):
     return naive.log_add(math.log1p(-b) + log_w, math.log(b) + below)
 
 
-def points(n_samples, seed=1):
-    rng = random.Random(seed)
-    for _ in range(n_samples):
-        yield {"a": rng.random(), "b": rng.gauss(0, 1), "c": rng.random()}
-
-
-def is_positive(x):
-    return (x["a"] > 0.5) ^ (x["b"] > 0.3)
+def drifting(n_samples, concept, drift):
+    """Yield samples whose labels are swapped at a drift."""
+    rng = random.Random(1)
+    for i in range(n_samples):
+        x = {"a": rng.random(), "b": rng.gauss(0, 1), "c": rng.random()}
+        yield x, concept(x) ^ (i >= drift)
 
 
 def half(x):
     return x["a"] > 0.5
 
 
-CONCEPTS = pytest.mark.parametrize(
-    ("concept", "n_skipped"), [(half, 300), (is_positive, 1000)], ids=["half", "xor"]
+def xor(x):
+    return (x["a"] > 0.5) ^ (x["b"] > 0.3)
+
+
+@pytest.mark.parametrize(("concept", "n_skipped"), [(half, 300), (xor, 1000)])
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (AMFClassifier, {"fading_factor": 0.5}),
+        (AMFClassifier, {"fading_factor": 0.7, "max_nodes": 255}),
+        (AdaptiveAMFClassifier, {}),
+    ],
 )
-
-
-def accuracies_around_a_swap(model, concept, n_skipped):
-    """Return the accuracy before labels are swapped, and from `n_skipped` samples later on."""
-    hits = []
-    for i, x in enumerate(points(2000 + n_skipped + 500)):
-        y = concept(x) ^ (i >= 2000)
+def test_forest_forgets_swapped_labels(kind, parameters, concept, n_skipped):
+    model, hits = kind(n_estimators=5, seed=1, **parameters), []
+    for x, y in drifting(2500 + n_skipped, concept, 2000):
         hits.append(model.predict_one(x) == y)
         model.learn_one(x, y)
-    return np.mean(hits[1500:2000]), np.mean(hits[2000 + n_skipped :])
-
-
-@CONCEPTS
-@pytest.mark.parametrize(
-    "make_model",
-    [
-        lambda: AMFClassifier(fading_factor=0.5, n_estimators=5, seed=1),
-        lambda: AMFClassifier(fading_factor=0.7, n_estimators=5, max_nodes=255, seed=1),
-        lambda: AdaptiveAMFClassifier(n_estimators=5, seed=1),
-    ],
-    ids=["fading", "budget", "adaptive"],
-)
-def test_what_was_learnt_is_forgotten_when_labels_are_swapped(make_model, concept, n_skipped):
-    before, after = accuracies_around_a_swap(make_model(), concept, n_skipped)
+    before, after = np.mean(hits[1500:2000]), np.mean(hits[2000 + n_skipped :])
     assert before > 0.85
     assert after > before - 0.1
 
 
-# fading_share
+@pytest.mark.parametrize("use_aggregation", [True, False])
+def test_fading_share_rises_after_drift(use_aggregation):
+    model = AdaptiveAMFClassifier(n_estimators=3, seed=1, use_aggregation=use_aggregation)
+    assert model.fading_share == 0.5
+    shares = []
+    for i, (x, y) in enumerate(drifting(3500, xor, 3000)):
+        model.learn_one(x, y, w=(1.0, 0.4, 3.0)[i % 3])
+        shares.append(model.fading_share)
+    assert all(0.0 <= share <= 1.0 for share in shares)
+    assert max(shares[3000:]) > shares[2999] + 0.1
 
 
-def test_without_fading_there_is_no_share():
+def test_fading_share_is_nan_without_fading():
     model = AMFClassifier(vote="learned", split_intensity="relevance")
     assert math.isnan(model.fading_share)
     model.learn_one({"a": 1.0}, "x")
     assert math.isnan(model.fading_share)
 
 
-@pytest.mark.parametrize("use_aggregation", [True, False])
-def test_the_share_is_between_0_and_1_and_rises_after_a_drift(use_aggregation):
-    model = AdaptiveAMFClassifier(n_estimators=3, seed=1, use_aggregation=use_aggregation)
-    assert model.fading_share == 0.5
-    shares = []
-    for i, x in enumerate(points(4000)):
-        model.learn_one(x, is_positive(x) ^ (i >= 3000), w=(1.0, 0.4, 3.0)[i % 3])
-        shares.append(model.fading_share)
-    assert all(0.0 <= share <= 1.0 for share in shares)
-    assert max(shares[3000:3500]) > shares[2999] + 0.1
-    with pytest.raises(AttributeError):
-        model.fading_share = 0.5
-
-
-# Weights
-
-
 @pytest.mark.parametrize("weight", [1e-9, 1e-12])
-def test_bits_of_a_weight_fade_like_the_whole(weight):
-    # f <- gamma^w f + (1 - gamma^w) / (1 - gamma): tiny weights are not lost
+def test_tiny_weights_fade(weight):
+    # f <- gamma^w f + (1 - gamma^w) / (1 - gamma)
     model = AMFClassifier(n_estimators=1, n_classes=2, max_nodes=1, fading_factor=0.5, seed=1)
     model.learn_one({}, "x", w=weight)
     expected = -math.expm1(weight * math.log(0.5)) / 0.5
@@ -158,16 +140,13 @@ def test_bits_of_a_weight_fade_like_the_whole(weight):
 
 
 @pytest.mark.parametrize(("fading_factor", "weight"), [(0.4, 1.0), (0.9, 1.0), (0.9, 0.5)])
-def test_a_label_that_is_gone_fades_to_zero(fading_factor, weight):
-    # Its counts used to stop at about 1e-323, a number with which it takes a hundred times as long
-    # to compute.
+def test_absent_label_fades_to_zero(fading_factor, weight):
+    # not to a denormal number, which would take a hundred times as long to compute with
     model = AMFClassifier(n_estimators=1, max_nodes=1, fading_factor=fading_factor, seed=1)
     model.learn_one({"a": 1.0}, "gone")
+    block, labels = pd.DataFrame({"a": np.ones(1000)}), [f"{i % 2}" for i in range(1000)]
     for _ in range(20):
-        weights = np.full(1000, weight)
-        model.learn_many(
-            pd.DataFrame({"a": np.ones(1000)}), [f"{i % 2}" for i in range(1000)], weights
-        )
+        model.learn_many(block, labels, [weight] * 1000)
         faded = model._arena.faded[0, 0, layout.FADED_COUNTS :]
         assert ((faded == 0.0) | (faded > 2.3e-308)).all()
     assert faded[0] == 0.0
