@@ -9,7 +9,6 @@ import warnings
 
 import pandas as pd
 import pytest
-from river import feature_extraction, preprocessing
 
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
@@ -68,22 +67,6 @@ def test_quarter_of_sixteen_features_is_few(rows, expected):
     assert at_rows(AMFClassifier(absent="zero", n_estimators=1), rows) == []
 
 
-@pytest.mark.parametrize(
-    ("before", "sample"),
-    [
-        (feature_extraction.BagOfWords(), " ".join),
-        (preprocessing.FeatureHasher(n_features=20, seed=1), lambda words: dict.fromkeys(words, 1)),
-        (preprocessing.OneHotEncoder(drop_zeros=True), lambda words: dict(enumerate(words[:2]))),
-    ],
-)
-def test_words_hashes_and_one_hot_codes_warn(before, sample):
-    rng, model, texts = random.Random(2), before | AMFClassifier(n_estimators=1), []
-    for i in range(150):
-        words = [f"word{rng.randrange(40)}" for _ in range(4)]
-        texts += caught(model.learn_one, sample(words), i % 2)
-    assert len(texts) == 1 and "absent ones count as missing" in texts[0]
-
-
 @kinds
 @pytest.mark.parametrize("missing", [0.0, 1 / 3])
 def test_gaps_give_no_warning(kind, missing):
@@ -110,12 +93,8 @@ def test_large_nodes_warn(kind):
     (text,) = caught(block.learn_many, wide, [0, 1, 1])
     assert "700 features" in text
     assert caught(block.learn_many, wide, [0, 1, 1]) == []
-
-
-def test_size_of_node_is_that_of_its_arrays():
-    model = AMFClassifier(n_estimators=1, fading_factor=0.5, seed=1)
-    ((_, text),) = at_rows(model, [dict.fromkeys(range(700), 1.0)] * 2)
-    assert f"700 features, so a node takes {64 + 16 * 700 + 8 + 24:,} bytes" in text
+    if kind is AdaptiveAMFClassifier:  # one label so far; its faded counts take 24 bytes
+        assert f"a node takes {64 + 16 * 700 + 8 + 24:,} bytes" in text
 
 
 # categories are numbers as texts

@@ -63,8 +63,8 @@ def test_full_tree_stays_within_limit(kind):
         assert max(n_nodes(model)) <= LIMIT
         if i >= 1000 and i % 10 == 0:
             sizes.add(model.memory_usage)
-        if n_nodes(model) == [LIMIT, LIMIT]:
             structures.add(inspection.node_table(model)["threshold"].sum())
+    assert n_nodes(model) == [LIMIT, LIMIT]
     assert len(structures) > 10
     assert len(sizes) == 1
 

@@ -1,14 +1,12 @@
 """Delayed labels score what was predicted at the time (DESIGN.md: late labels).
 
-`test_call_sequences.py` has them in all sequences of calls, with copies, files and words.
+`test_call_sequences.py` has them in any sequence of calls: blocks, copies, files, words.
 """
 
 import copy
-import io
 import pickle
 import random
 
-import numpy as np
 import pandas as pd
 import pytest
 import test_naive
@@ -17,7 +15,7 @@ from generated import streams, streams_of_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_amf import AMFClassifier, AMFRegressor, load
+from river_amf import AMFClassifier, AMFRegressor
 from river_amf.state import arena
 
 CLASSIFIERS = {
@@ -135,62 +133,18 @@ def test_restarts_equal_reference(kind, parameters):
     naive.check_same_state(model, reference)
 
 
-# blocks equal single samples
-
-
-def predict_and_learn(model, rows, is_single):
-    """Predict rows in bursts and learn them in bursts, later; return all predictions."""
-    draw, answers, waiting, start = random.Random(4), [], [], 0
-    proba = "proba_" if isinstance(model, AMFClassifier) else ""
-    predict = getattr(model, f"predict_{proba}one")
-    while start < len(rows) or waiting:
-        stop = min(start + draw.choice([1, 3, 10, 200]), len(rows))
-        xs = [x for x, _, _ in rows[start:stop]]
-        if is_single:
-            single = [predict(x) for x in xs]
-            answers += [list(p.values()) if proba else p for p in single]
-        elif xs:
-            frame = pd.DataFrame(xs, dtype=object)
-            answers += np.asarray(getattr(model, f"predict_{proba}many")(frame)).tolist()
-        waiting += range(start, stop)
-        start, n = stop, draw.randrange(len(waiting) + 1)
-        block, waiting = [rows[row] for row in waiting[:n]], waiting[n:]
-        if draw.random() < 0.3:
-            block.reverse()
-        at_once = draw.random() < 0.2
-        for x, y, w in block if is_single else ():
-            if at_once:
-                predict(x)
-            model.learn_one(x, y, w)
-        if block and not is_single:
-            xs, ys, ws = map(list, zip(*block, strict=True))
-            learn = model.learn_many
-            if at_once:
-                learn = getattr(model, f"predict_{proba}then_learn_many")
-            learn(pd.DataFrame(xs, dtype=object), ys, ws)
-    return answers
-
-
-def moved(model):
-    """Return copies of a model of all kinds."""
-    file = io.BytesIO()
-    model.save(file)
-    file.seek(0)
-    return [pickle.loads(pickle.dumps(model)), copy.deepcopy(model), load(file)]
-
-
 @pytest.mark.parametrize(("kind", "name"), ALL)
-def test_blocks_equal_single_samples(kind, name, monkeypatch):
+def test_late_rows_of_chunks_equal_single_samples(kind, name, monkeypatch):
     monkeypatch.setattr(arena, "_CHUNK_BYTES", 1)  # chunks of 64 rows
     single, blocks = (kind(seed=3, **parameters_of(kind, name)) for _ in range(2))
     rows = drifting(kind, 500)
-    expected = predict_and_learn(single, rows, is_single=True)
-    assert predict_and_learn(blocks, rows, is_single=False) == expected
+    xs, ys, ws = map(list, zip(*rows, strict=True))
+    frame, late = pd.DataFrame(xs, dtype=object), slice(100, 230)
+    for part in (slice(0, 100), slice(100, 500)):
+        for row in rows[part]:
+            single.learn_one(*row)
+        blocks.learn_many(frame[part], ys[part], ws[part])
+        for x in xs[late]:
+            single.predict_one(x)
+        blocks.predict_many(frame[late])
     assert pickle.dumps(single) == pickle.dumps(blocks)
-    for x, _, _ in rows[-40:]:
-        single.predict_one(x)
-    twins = moved(single)
-    for row in rows[-40:]:
-        for model in (single, *twins):
-            model.learn_one(*row)
-    assert {pickle.dumps(twin) for twin in twins} == {pickle.dumps(single)}

@@ -9,7 +9,7 @@ import random
 
 import numpy as np
 import pytest
-from forests import STREAM, trained
+from forests import trained
 from test_naive import check_same_linear_models, pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
@@ -29,16 +29,6 @@ def check_is_sane(model):
         assert np.isfinite(array).all()
         assert not ((array != 0) & (np.abs(array) < 2.3e-308)).any()
         assert not np.signbit(array[array == 0]).any()
-
-
-@pytest.mark.parametrize("linear", ["logistic", "cosines", "auto"])
-def test_trees_do_not_depend_on_linear_models(linear):
-    plain = trained(STREAM[:330], vote="learned")._arena.used_arrays()
-    other = trained(STREAM[:330], vote="learned", linear=linear)._arena.used_arrays()
-    for arrays in (plain, other):
-        arrays["trees"]["vote_weight"] = 0.0
-    for name in ("trees", "nodes", "counts", "boxes", "rows", "samples", "features"):
-        assert plain[name].tobytes() == other[name].tobytes()
 
 
 def test_linear_weights_equal_reference():
