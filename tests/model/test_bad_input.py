@@ -13,16 +13,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AdaptiveAMFRegressor,
-    AMFClassifier,
-    AMFRegressor,
-    OnlineDummyClassifier,
-)
+from river_amf import AMFClassifier, AMFRegressor, OnlineDummyClassifier
 
 COLORS = ["red", "tan", "blue"]
-FORESTS = [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
 GOOD = {"size": 1.0, "width": 1.0, "color": "red"}
 WRONG = (TypeError, ValueError)
 
@@ -61,13 +54,8 @@ def short_repr(value):
 
 
 def short(value):
-    """Name a case briefly, because some numbers here have 400 digits."""
+    """Name a case briefly, because some values have long texts."""
     return f"{type(value).__name__} {short_repr(value):.20}"
-
-
-def named(value):
-    """Name a case by the type of its value, whose repr may have any length or an address."""
-    return value if isinstance(value, str) else getattr(value, "__name__", type(value).__name__)
 
 
 def refusal(model, error, call, *args, **kwargs):
@@ -138,14 +126,14 @@ VALUES = [
     (("size",), [10**5000], ValueError, "<int>"),
 ]
 CASES = [
-    pytest.param(name, value, error, words, id=f"{name} {short(value)}")
+    (name, value, error, words)
     for names, values, error, words in VALUES
     for value in values
     for name in names
 ]
 
 
-@pytest.mark.parametrize(("name", "value", "error", "words"), CASES)
+@pytest.mark.parametrize(("name", "value", "error", "words"), CASES, ids=short)
 def test_bad_value_is_refused(name, value, error, words):
     words = [f"feature {name!r}", short_repr(value), words]
     assert_refused(trained(), error, words, {name: value})
@@ -162,18 +150,6 @@ def test_sample_must_be_mapping(make):
         assert advice in refusal(model, TypeError, model.learn_one, x, 0, w=0)
         assert advice in refusal(model, TypeError, model.predict_one, x)
         assert advice in refusal(model, TypeError, model.predict_proba_one, x)
-
-
-@pytest.mark.parametrize("n_features", [1, 70])
-def test_dict_changed_after_prediction_is_checked(n_features):
-    model = AMFClassifier(n_estimators=2, seed=1)
-    x = dict.fromkeys(map(str, range(n_features)), 1.0)
-    model.learn_one(x, 0)
-    for value in (complex(1), np.array(1.0), SNAN):  # which equal 1.0, or equal nothing
-        x["0"] = 1.0
-        model.predict_one(x)
-        x["0"] = value
-        assert "feature '0'" in refusal(model, WRONG, model.learn_one, x, 0)
 
 
 # labels, targets, weights, levels
@@ -282,7 +258,7 @@ FRAMES = [
 ]
 
 
-@pytest.mark.parametrize(("X", "words"), FRAMES, ids=named)
+@pytest.mark.parametrize(("X", "words"), FRAMES, ids=short)
 def test_bad_frame_is_refused(X, words):
     model = trained()
     calls = [(model.learn_many, LABELS), (learns(model), LABELS)]
@@ -328,7 +304,7 @@ SERIES = [(kind, y, None, words) for kinds, y, words in Y for kind in kinds]
 SERIES += [(AMFClassifier, LABELS, w, words) for w, words in W]
 
 
-@pytest.mark.parametrize(("kind", "y", "w", "words"), SERIES, ids=named)
+@pytest.mark.parametrize(("kind", "y", "w", "words"), SERIES, ids=short)
 def test_bad_column_of_labels_or_weights_is_refused(kind, y, w, words):
     for model in (fresh(kind), trained(kind)):
         for call in (model.learn_many, learns(model)):
@@ -354,37 +330,6 @@ def test_label_that_names_no_column_is_refused(make, label):
     model.learn_many(X, y)
     for call, *more in ((learns(model), ["above"] * 3), (model.predict_proba_many,)):
         assert "cannot name a column" in refusal(model, ValueError, call, X, *more)
-
-
-# values with errors of their own
-
-
-class Incomparable:
-    """Raises an error of its own when it is compared, or also when it is hashed."""
-
-    def __init__(self, has_hash):
-        self.has_hash = has_hash
-
-    def __hash__(self):
-        if self.has_hash:
-            return hash("red")
-        raise RuntimeError("not hashable")
-
-    def __eq__(self, other):
-        raise RuntimeError("not comparable")
-
-
-@pytest.mark.parametrize("has_hash", [False, True])
-def test_error_of_value_itself_is_raised(has_hash):
-    bad, X = Incomparable(has_hash), pd.DataFrame({"a": [1.0, 2.0]})
-    model = trained()
-    assert "not " in refusal(model, RuntimeError, model.learn_one, GOOD | {"color": bad}, 0)
-    colors = pd.DataFrame({"color": objects("red", bad)})
-    assert "not " in refusal(model, RuntimeError, model.learn_many, colors, [0, 1])
-    model = fresh()
-    model.learn_one({}, "red")
-    assert "not " in refusal(model, RuntimeError, model.learn_one, {}, bad)
-    assert "not " in refusal(model, RuntimeError, model.learn_many, X, ["red", bad])
 
 
 def test_values_that_do_not_compare_are_refused():

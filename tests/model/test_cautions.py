@@ -9,13 +9,11 @@ import warnings
 
 import pandas as pd
 import pytest
+from forests import forests
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
 from river_amf.engine.cautions import FEW_FEATURES
-
-KINDS = [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
-kinds = pytest.mark.parametrize("kind", KINDS)
 
 
 def tags(n, n_features=20, n_present=2):
@@ -44,7 +42,7 @@ def at_rows(model, rows):
 # most features are absent
 
 
-@kinds
+@forests
 def test_few_of_many_features_warn(kind):
     ((row, text),) = at_rows(kind(n_estimators=2, seed=1), tags(300))
     assert row == 64
@@ -67,7 +65,7 @@ def test_quarter_of_sixteen_features_is_few(rows, expected):
     assert at_rows(AMFClassifier(absent="zero", n_estimators=1), rows) == []
 
 
-@kinds
+@forests
 @pytest.mark.parametrize("missing", [0.0, 1 / 3])
 def test_gaps_give_no_warning(kind, missing):
     rng, model = random.Random(3), kind(n_estimators=2, seed=1)
@@ -79,7 +77,7 @@ def test_gaps_give_no_warning(kind, missing):
 # nodes are large
 
 
-@kinds
+@forests
 def test_large_nodes_warn(kind):
     model, sizes, texts = kind(n_estimators=1, seed=1), [], []
     for i in range(660):
@@ -100,7 +98,7 @@ def test_large_nodes_warn(kind):
 # categories are numbers as texts
 
 
-@kinds
+@forests
 @pytest.mark.parametrize("is_block", [False, True])
 def test_numbers_as_texts_warn(kind, is_block):
     def learn(model, texts):
@@ -124,7 +122,7 @@ def test_numbers_as_texts_warn(kind, is_block):
 # blocks, errors, copies and files
 
 
-@kinds
+@forests
 @pytest.mark.parametrize("cuts", [[], [64], [65], [1, 41], [100, 200, 300, 400]])
 def test_blocks_warn_as_rows(kind, cuts):
     rows, weights = tags(500), [0.0 if i % 3 == 1 else 1.0 for i in range(500)]
@@ -141,7 +139,7 @@ def test_blocks_warn_as_rows(kind, cuts):
     assert pickle.dumps(one) == pickle.dumps(many)
 
 
-@kinds
+@forests
 def test_warning_as_error_changes_nothing_once(kind):
     rows = tags(66)
     model = kind(n_estimators=2, seed=1)
@@ -165,7 +163,7 @@ def test_warning_as_error_changes_nothing_once(kind):
     assert model.n_samples == 1
 
 
-@kinds
+@forests
 @pytest.mark.parametrize("n_learned", [30, 200])
 def test_copies_and_files_warn_as_model(kind, n_learned):
     rows, file, model = tags(300), io.BytesIO(), kind(n_estimators=2, seed=1)

@@ -8,18 +8,11 @@ import random
 
 import numpy as np
 import pytest
+from forests import forests
 
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AdaptiveAMFRegressor,
-    AMFClassifier,
-    AMFRegressor,
-    inspection,
-)
+from river_amf import AMFRegressor, inspection
 
 LIMIT = 101
-KINDS = (AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor)
-kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 
 
 def moved_range(kind, n_samples=3000):
@@ -35,7 +28,7 @@ def n_nodes(model):
     return [tree.n_nodes for tree in model]
 
 
-@kinds
+@forests
 def test_full_tree_follows_moved_range(kind):
     limited, free = (kind(seed=1, max_nodes=limit) for limit in (LIMIT, None))
     errors, is_full = [], False
@@ -53,7 +46,7 @@ def test_full_tree_follows_moved_range(kind):
     assert error < 1.2 * without_limit
 
 
-@kinds
+@forests
 def test_full_tree_stays_within_limit(kind):
     model, structures, sizes = kind(n_estimators=2, seed=1, max_nodes=LIMIT), set(), set()
     if "drift_threshold" in model._parameters:
@@ -70,7 +63,7 @@ def test_full_tree_stays_within_limit(kind):
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
-@kinds
+@forests
 def test_tree_without_room_keeps_its_nodes(kind, limit):
     model = kind(n_estimators=2, seed=1, max_nodes=limit)
     for x, y in moved_range(kind, 300):

@@ -4,15 +4,14 @@ import math
 import random
 
 import pytest
+from forests import forests
 from river import bandit, compose, ensemble, metrics, model_selection, preprocessing
 from river.conf import Interval
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 
-CLASSIFIERS, REGRESSORS = (
-    [AMFClassifier, AdaptiveAMFClassifier],
-    [AMFRegressor, AdaptiveAMFRegressor],
-)
+REGRESSORS = [AMFRegressor, AdaptiveAMFRegressor]
+regressors = pytest.mark.parametrize("kind", REGRESSORS)
 
 
 def small(kind=AMFClassifier, **parameters):
@@ -46,9 +45,10 @@ def answers(model, samples):
 def score(model, samples, last=500):
     """Predict, then learn; return the accuracy or the R^2 of the last predictions."""
     samples = list(samples)
-    metric = metrics.Accuracy() if isinstance(samples[0][1], bool) else metrics.R2()
-    for prediction, (_, y) in list(zip(answers(model, samples), samples, strict=True))[-last:]:
-        metric.update(y, prediction)
+    predictions, targets = answers(model, samples)[-last:], [y for _, y in samples][-last:]
+    metric = metrics.Accuracy() if isinstance(targets[0], bool) else metrics.R2()
+    for pair in zip(targets, predictions, strict=True):
+        metric.update(*pair)
     return metric.get()
 
 
@@ -105,7 +105,7 @@ def test_union_joins_numbers_and_categories():
     assert not model.clone().predict_proba_one({"a": 0.1, "b": 0.2, "color": "red"})
 
 
-@pytest.mark.parametrize("kind", [*CLASSIFIERS, *REGRESSORS])
+@forests
 def test_unknown_keywords_are_refused(kind):
     model, x = small(kind), {"a": 1.0}
     model.learn_one(x, 2.0)
@@ -119,7 +119,7 @@ def test_unknown_keywords_are_refused(kind):
     assert (preprocessing.StandardScaler() | model).predict_one(x, t=3) == 2.0
 
 
-@pytest.mark.parametrize("kind", REGRESSORS)
+@regressors
 @pytest.mark.parametrize(
     "wrap",
     [
@@ -135,7 +135,7 @@ def test_transformed_target_is_learned(kind, wrap):
     assert answers(model.clone(), samples) == answers(wrap(small(kind)), samples)
 
 
-@pytest.mark.parametrize("kind", REGRESSORS)
+@regressors
 def test_pipeline_predicts_intervals(kind):
     model, n_inside = preprocessing.StandardScaler() | small(kind), 0
     for x, y in stream(800, kind):
