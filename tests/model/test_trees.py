@@ -40,7 +40,7 @@ def test_it_is_the_sequence_of_its_trees(kind, n_samples):
     trees = list(model)
     assert [tree.index for tree in trees] == [0, 1, 2, 3]
     assert all(type(tree) is Tree and tree.forest is model for tree in trees)
-    assert trees == model.models == [model[i] for i in range(4)]
+    assert trees == [model[i] for i in range(4)]
     assert [model[-1], model[-4], model[np.int64(2)], model[True]] == [
         trees[k] for k in (3, 0, 2, 1)
     ]
@@ -80,9 +80,7 @@ def test_trees_agree_with_the_tables(kind):
             "is_full": False,
         }
         assert tree.summary == {name: getattr(tree, name) for name in tree.summary}
-    for name in ("n_nodes", "n_branches", "n_leaves"):
-        assert getattr(model, name) == sum(getattr(tree, name) for tree in model)
-        assert type(getattr(model, name)) is int
+    assert model.n_nodes == sum(tree.n_nodes for tree in model) and type(model.n_nodes) is int
     assert model.n_samples == 300.0
 
 
@@ -114,7 +112,6 @@ def test_the_forest_predicts_the_mean_of_its_trees(parameters):
             assert np.mean([proba[label] for proba in probas]) == pytest.approx(p, abs=1e-12)
         tree, proba = model[2], probas[2]
         assert tree.predict_one(x) == max(proba, key=proba.get)
-        assert tree.debug_one(x) == model.debug_one(x, tree=2)
 
 
 def test_a_tree_without_samples_predicts_nothing_and_checks_what_it_gets():

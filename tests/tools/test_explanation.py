@@ -16,7 +16,7 @@ from river_amf import (
     AMFRegressor,
     inspection,
 )
-from river_amf.inspection.debug import tables_of
+from river_amf.explain.debug import tables_of
 
 
 def make(model, n=300, seed=1):

@@ -8,7 +8,7 @@ import pytest
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor, inspection
 from river_amf.explain import trend_experts
-from river_amf.inspection.linear_weights import weights_of
+from river_amf.explain.linear_weights import weights_of
 
 SETTINGS = {
     "as it is": {},

@@ -18,9 +18,9 @@ from river_amf.explain.formatting import (
     short,
 )
 from river_amf.explain.linear_experts import ExpertOutputs
+from river_amf.explain.linear_weights import weights_of
 from river_amf.explain.paths import check_tree, walk
-from river_amf.inspection.linear_weights import weights_of
-from river_amf.inspection.tables import path_of
+from river_amf.explain.tables import path_of
 from river_amf.kernels import LINEAR_FLOOR, VOTE_FLOOR
 from river_amf.state.layout import REGRESSION, SPREAD
 

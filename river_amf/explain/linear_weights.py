@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.engine.settings import n_linear_models_of
 from river_amf.explain import linear_experts, trend_experts
 from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.explain.trees import forest_of
@@ -91,7 +90,7 @@ def linear_weights(model: Any) -> pd.DataFrame:
             "model has trend=None, but only a regressor with a trend, such as "
             "AdaptiveAMFRegressor, has weights of its linear models"
         )
-    if forest.task == CLASSIFICATION and n_linear_models_of(forest) == 0:
+    if forest.task == CLASSIFICATION and not (forest.linear and forest.vote == "learned"):
         raise ValueError(
             f"model has linear={forest.linear!r} and vote={forest.vote!r}, but only a forest with "
             "linear models in a learned vote, such as AdaptiveAMFClassifier, has their weights"

@@ -14,7 +14,6 @@ from river_amf import kernels
 from river_amf.explain import paths, trend_experts
 from river_amf.explain.trees import forest_of
 from river_amf.state import layout
-from river_amf.state.arena import Arena
 
 _OF_NODES = ("node", "parent", "left", "right", "depth", "feature", "threshold", "time")
 _OF_BOXES = ("range_min", "range_max", "categories_left")
@@ -111,18 +110,17 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
 
 
 def _node_table(forest: Any, tree: int) -> pd.DataFrame:
+    """Return the table of nodes of a forest that no other thread changes."""
     columns = [*_OF_NODES, "n_samples", "log_odds", *_KEPT[forest.task], *_OF_BOXES]
     arena = forest._arena
     n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
     if n_nodes == 0:
-        return pd.DataFrame({name: [] for name in columns})
-    numbers = np.arange(n_nodes)
-    nodes = arena.nodes[tree, :n_nodes]
-    names = list(forest._features)
-    boxes = [_box(arena, tree, node) for node in nodes]
+        return pd.DataFrame(columns=columns)
+    numbers, nodes = np.arange(n_nodes), arena.nodes[tree, :n_nodes]
     depths = np.zeros(n_nodes, np.int64)
     for depth, level in enumerate(paths.levels(nodes, int(arena.trees["root"][tree]))):
         depths[level] = depth
+    lows, highs = zip(*(_box(forest, tree, node) for node in nodes), strict=True)
     table = {
         "node": numbers,
         **{name: nodes[name].astype(np.int64) for name in ("parent", "left", "right")},
@@ -130,8 +128,8 @@ def _node_table(forest: Any, tree: int) -> pd.DataFrame:
         "time": np.where(nodes["parent"] < 0, 0.0, nodes["split_time"][nodes["parent"]]),
         "log_odds": paths.log_odds(nodes),
         **_columns(forest, tree, numbers),
-        "range_min": [_by_name(names, box[0]) for box in boxes],
-        "range_max": [_by_name(names, box[1]) for box in boxes],
+        "range_min": [*lows],
+        "range_max": [*highs],
     }
     return _frame(table, columns)
 
@@ -195,20 +193,19 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
 
 
 def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
-    """Do the work of `path` for a forest that this thread has to itself."""
-    is_regressor = forest.task == layout.REGRESSION
-    prediction = "estimate" if is_regressor else "proba"
+    """Return the table of `path` for a forest that no other thread changes."""
+    prediction = "estimate" if forest.task == layout.REGRESSION else "proba"
     columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest.task], prediction]
     values = forest._encode(x)
     if values is None:
-        return pd.DataFrame({name: [] for name in columns})
+        return pd.DataFrame(columns=columns)
     arena = forest._arena
     steps = paths.walk(arena, tree, values)
     numbers = steps["node"]
     table = _columns(forest, tree, numbers)
     below, left = numbers[1:], arena.nodes["left"][tree, numbers[:-1]]
-    columns_split = arena.nodes["feature"][tree, numbers]  # NONE at the leaf
-    are_absent = np.isnan(np.append(values, math.nan)[columns_split])
+    features = arena.nodes["feature"][tree, numbers]  # NONE at the leaf
+    are_absent = np.isnan(np.append(values, math.nan)[features])
     table |= {
         "node": numbers,
         "depth": np.arange(len(steps)),
@@ -220,7 +217,7 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
         "share": steps["share"],
         "mass": steps["mass"],
     }
-    if is_regressor:
+    if forest.task == layout.REGRESSION:
         table[prediction] = paths.estimates(arena, tree, numbers) + _origin(forest, tree)
     else:
         table[prediction] = _by_label(forest, paths.own_predictions(arena, tree, numbers))
@@ -262,17 +259,13 @@ def _frame(table: dict[str, Any], columns: list[str]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(table[name], dtype=dtypes[name]) for name in columns})
 
 
-def _box(arena: Arena, tree: int, node: Any) -> NDArray[np.float64]:
-    """Return a node's box, of shape (2, n_features)."""
-    n_features = int(arena.settings["n_features"][0])
-    if not node["n_rows"]:
-        return arena.boxes[tree, node["slot"], :, :n_features]
-    box = np.full((2, n_features), math.nan)  # a leaf that keeps its samples has no stored box
-    kernels.hull_of_leaf(arena.address, tree, int(node["slot"]), box.ctypes.data)
-    return box
-
-
-def _by_name(names: list[Hashable], values: NDArray[np.float64]) -> dict[Hashable, float]:
-    """Return the values by feature name, without the missing ones."""
-    pairs = zip(names, values.tolist(), strict=True)
-    return {name: value for name, value in pairs if not math.isnan(value)}
+def _box(forest: Any, tree: int, node: Any) -> list[dict[Hashable, float]]:
+    """Return the ends of a node's box by feature, without those that are missing."""
+    arena, names = forest._arena, list(forest._features)
+    if node["n_rows"]:  # a leaf that keeps its samples has no stored box
+        box = np.full((2, len(names)), math.nan)
+        kernels.hull_of_leaf(arena.address, tree, int(node["slot"]), box.ctypes.data)
+    else:
+        box = arena.boxes[tree, node["slot"], :, : len(names)]
+    pairs = (zip(names, ends, strict=True) for ends in box.tolist())
+    return [{name: end for name, end in ends if not math.isnan(end)} for ends in pairs]
