@@ -84,7 +84,7 @@ def test_dataframe_gets_numbers_of_its_rows(make, has_time, has_gap):
     ]
     assert rows.columns.tolist() == [*expected[0]]
     for row, x in zip(rows.to_dict("records"), expected, strict=True):
-        assert {k: v for k, v in row.items() if not (isinstance(v, float) and math.isnan(v))} == x
+        assert {k: v for k, v in row.items() if not pd.isna(v)} == x
 
 
 CLASH = {"d": KNOWN[0], "d.month": 3}
