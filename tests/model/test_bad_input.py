@@ -316,7 +316,6 @@ MASKED = [
     *(np.ma.array([1] * N, mask=LAST), np.ma.array([1.0] * N, mask=LAST)),
     *(np.ma.array(objects(*["a"] * N).to_numpy(), mask=LAST), np.ma.array(["a"] * N, mask=LAST)),
     np.ma.array(np.array([1] * N, "M8[s]"), mask=LAST),
-    np.ma.array(np.array([(1, 2)] * N, "i4,i4"), mask=[(0, 0)] * 11 + [(0, 1)]),
 ]
 PAIRS = pd.MultiIndex.from_tuples([("a", 1)] * N)
 FRAMES = [
