@@ -187,7 +187,7 @@ def read_vector(name: str, values: Any, n_rows: int) -> Any:
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise ValueError(f"{name} must have one dimension, got the shape {values.shape}")
-        values = unmasked(values) if isinstance(values, np.ma.MaskedArray) else values
+        values = unmasked(values)
         if values.dtype.kind in "mM":
             try:
                 values = pd.Series(values)
@@ -228,8 +228,10 @@ def check_order(X: Any, **vectors: Any) -> None:
             )
 
 
-def unmasked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
-    """Return a masked array as a plain one, with NaN, NaT or None where something is masked."""
+def unmasked(values: Any) -> Any:
+    """Return a masked array as a plain one with NaN, NaT or None; anything else as it is."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
     mask, plain = np.ma.getmaskarray(values), np.asarray(values)
     if not mask.any():
         return plain

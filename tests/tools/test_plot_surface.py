@@ -145,8 +145,8 @@ FOREST = learn(AMFClassifier(seed=1), three_labels())
     [
         (FOREST, {}, ValueError, r"two different names, .* got \['a', 'b', 'c'\]"),
         (FOREST, {"features": ["a", "a"]}, ValueError, r"two different names, .* got \['a', 'a'\]"),
-        (FOREST, {"features": ["a", "d"]}, ValueError, "'d' has no known numbers; pass samples"),
-        (FOREST, {"features": ["a", "c"]}, ValueError, "'c' has no known numbers"),
+        (FOREST, {"features": ["a", "d"]}, ValueError, "'d' has no numbers so far; pass samples"),
+        (FOREST, {"features": ["a", "c"]}, ValueError, "'c' has no numbers"),
         (FOREST, {"features": "ac", "samples": three_labels(5)}, ValueError, "'c': .* not a plain"),
         (FOREST, {"features": "ab", "resolution": 1}, ValueError, "resolution must be an integer"),
         (FOREST[0], {}, TypeError, "a river classifier or regressor, got Tree"),
