@@ -99,9 +99,8 @@ def feature_importance(model: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_features, 4)
-        One row per feature, in order of first appearance, with these columns. Each of the first
-        three sums to 1, or is 0 before the first split. They are sums over the trees, where a tree
-        that has restarted counts as much as the others.
+        One row per feature, in order of first appearance. The first three columns sum to 1, or are
+        0 before the first split; they are sums over the trees, which all have the same weight.
 
         - `splits`: share of the splits on the feature.
         - `mass`: share of the mass that these splits pass on to the nodes below them, where each
@@ -109,10 +108,10 @@ def feature_importance(model: Any) -> pd.DataFrame:
           `use_aggregation=False`, all of the mass is passed on.
         - `impurity`: share of the decrease of impurity from a node to its children, with nodes
           weighted as in `mass`. Impurity is the Gini impurity of the labels, or the variance of the
-          targets. This is the importance that random forests have in scikit-learn, except that
-          splits which aggregation ignores do not count. In a regressor with a trend, every second
-          tree splits its residuals; `linear_weights` has the weights of features in the trend.
-        - `relevance`: as from `feature_relevance`, not a share; NaN if the forest does not keep it.
+          targets. This is the importance of random forests in scikit-learn, except that splits
+          which aggregation ignores do not count. In a regressor with a trend, every second tree
+          splits its residuals; `linear_weights` has the weights of features in the trend.
+        - `relevance`: as from `feature_relevance`, not a share; NaN with another split intensity.
 
     Examples
     --------

@@ -63,31 +63,29 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_nodes, n_columns)
-        One row per node, in the order of `node` (none before the first sample), with these columns:
+        One row per node (none before the first sample), with these columns:
 
-        - `node`, `parent`, `left`, `right`: the numbers of the node, its parent and its children;
-          -1 where there is none.
+        - `node`, `parent`, `left`, `right`: numbers of the node, its parent and its children; -1
+          where there is none.
         - `depth`: number of splits above the node.
         - `feature`: name of the feature that the node splits, None for a leaf.
         - `threshold`: values <= threshold go left; NaN for a leaf. For a categorical feature, each
-          tree gives each category its own number in [0, 1).
+          tree gives each category a number in [0, 1).
         - `time`: creation time of the node in the Mondrian process; 0 for the root.
         - `n_samples`: sum of the weights of the samples in the node's cell.
-        - `log_odds`: log-odds of the node's own prediction against those below it; NaN for a leaf.
+        - `log_odds`: log-odds of the node's prediction against those below it; NaN for a leaf.
         - `counts`: dict from each label seen by the forest to its weight in the cell. A regressor
-          has instead `mean` and `std`: the weighted mean and standard deviation of the targets in
-          the cell; with a trend, a tree with an odd index has those of its residuals.
+          has instead `mean` and `std`, the weighted mean and standard deviation of the targets in
+          the cell; with a trend, trees with odd indices have those of residuals.
         - `range_min`, `range_max`: dicts from feature to value that describe the box of the cell's
-          samples. Features without any value in the cell are absent.
-        - `categories_left`: for a categorical split, the set of the categories seen so far that go
+          samples, without features that have no value in the cell.
+        - `categories_left`: for a categorical split, the set of categories seen so far that go
           left, with `"(missing)"` for a missing value; otherwise None.
 
     Raises
     ------
-    TypeError
-        If `tree` is not an integer.
-    IndexError
-        If there is no such tree.
+    TypeError, IndexError
+        If `tree` is not an integer, or there is no such tree.
 
     Examples
     --------
@@ -135,7 +133,7 @@ def _node_table(forest: Any, tree: int) -> pd.DataFrame:
 
 
 def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
-    """Return the path of a sample down one tree, and each node's part in the prediction.
+    """Return the path of a sample down one tree, and the part of each node in the prediction.
 
     Parameters
     ----------
@@ -147,28 +145,25 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_nodes_on_path, n_columns)
-        One row per node, from the root to the leaf (none before the first sample), with these
-        columns:
+        One row per node from the root to the leaf (none before the first sample). `node`, `depth`,
+        `feature`, `threshold`, `categories_left`, `n_samples`, and `counts` or `mean` and `std` are
+        as in `node_table`. The other columns are:
 
-        - `node`: number of the node, as in `node_table`.
-        - `depth`: number of splits above it.
-        - `feature`, `threshold`, `categories_left`: its split, as in `node_table`.
-        - `value`: the value of that feature in `x`; None if it is missing, and at the leaf.
+        - `value`: value of the feature in `x`; None if it is missing, and at the leaf.
         - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. A missing
           number goes to the side with more samples, or as if it were just below the only value so
           far; a value far outside the range goes where the nearest end of the range goes.
-        - `share`: share that the node takes of the mass left by the nodes above it; 1 at the leaf.
-          Without aggregation, it is 0 above the leaf.
-        - `mass`: mass that the node takes of the total of 1. The tree predicts the sum over the
-          nodes of `mass` times `proba`, or `mass` times `estimate`.
-        - `n_samples`, `counts`, or `mean` and `std`: samples in its cell, as in `node_table`.
-        - `proba`: dict from each label seen by the forest to the probability that the node itself
-          predicts. With fading, this is the mixture of plain and faded counts. If `n_classes` is
-          given, classes not seen yet share the rest.
-        - `estimate`, of a regressor, in place of `proba`: the target that the node itself predicts,
-          drawn from the mean of its cell towards the estimate of its parent, as if that were one
-          more sample. With fading, it is the mixture of two such estimates. With a trend, the trees
-          with odd indices estimate its residual.
+        - `share`: the node's share of the mass left by the nodes above it; 1 at the leaf. Without
+          aggregation, it is 0 above the leaf.
+        - `mass`: the node's part of the total mass of 1. The tree predicts the sum over the nodes
+          of `mass` times `proba`, or `mass` times `estimate`.
+        - `proba`: dict from each label seen by the forest to its probability by the node alone.
+          With fading, this is the mixture of plain and faded counts. If `n_classes` is given,
+          classes not seen yet have the remaining probability.
+        - `estimate`, of a regressor, instead of `proba`: the target by the node alone, the mean of
+          its cell drawn towards the estimate of its parent, as by one more sample. With fading, it
+          is the mixture of two such estimates; with a trend, that of residuals in trees with odd
+          indices.
 
     Raises
     ------
