@@ -106,7 +106,7 @@ class Ensemble:
         return iter(self[:])
 
     def __getitem__(self, index: Any) -> Any:
-        """Return a `Tree`, or those of a slice as a list.
+        """Return a `Tree`, or a list of them for a slice.
 
         Examples
         --------

@@ -21,8 +21,8 @@ def date_features(x: Any) -> Any:
     """Replace dates by numbers: trees cannot split a date, but a weekday or a month.
 
     A date `day` becomes `day.weekday` (0 is Monday), `day.month`, `day.day_of_year`, and
-    `day.days` since 1970-01-01. If its type has a time, in whatever time zone, `day.days` has a
-    fraction, and there is `day.hour`.
+    `day.days` since 1970-01-01. If its type has a time, `day.days` has a fraction,
+    and there is `day.hour`, in the date's own time zone.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """A page of sections with text, tables and figures, as one HTML file that needs no other.
 
-`page.html` is the skeleton; `page.css` has the colors that differ between light and dark, those of
-axes and texts in figures included.
+`page.html` is the skeleton; `page.css` has the colors that differ between light and dark, also of
+axes and texts in figures.
 """
 
 from __future__ import annotations

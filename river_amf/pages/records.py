@@ -40,7 +40,7 @@ class Records:
 
     @property
     def is_regression(self) -> bool:
-        """Whether numbers are predicted, and not labels."""
+        """Whether the task is regression."""
         return self.task == "regression"
 
     @property

@@ -64,7 +64,7 @@ def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) 
     max_depth
         Maximum depth of the nodes drawn, 0 for the root alone. Deeper nodes are counted.
     ax
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default of a new figure.
 
     Examples
     --------
@@ -224,7 +224,7 @@ def importance(source: Any, ax: Axes | None = None, n_features: int = 20) -> Axe
         `inspection.feature_importance`, of which the column `impurity` is drawn, or any column of
         it; or the result of `inspection.feature_relevance`. Features with NaN are left out.
     ax
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default of a new figure.
     n_features
         Maximum number of features to draw.
 

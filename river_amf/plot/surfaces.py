@@ -46,15 +46,15 @@ def decision_surface(
         A forest, any other river classifier or regressor, including a pipeline, or a fitted
         estimator of `river_amf.sklearn`, whose features are the names of its columns or 0, 1, ...
     features
-        The features of the horizontal and the vertical axis, by default those of the forest or the
-        samples if there are two. Other features are missing.
+        The features of the horizontal and the vertical axis, by default all of the forest or the
+        samples, if there are two. Other features are missing.
     samples
         Pairs (features, label or target) to draw as points. The surface covers their range, or
         without samples that of the forest's data.
     resolution
         Number of points along each axis.
     ax
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default of a new figure.
 
     Examples
     --------
