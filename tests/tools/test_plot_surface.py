@@ -124,7 +124,7 @@ def test_surface_of_estimators_and_range_of_forests():
     assert left < 2.0 < right
 
 
-def test_samples_without_both_features_have_no_point():
+def test_sample_without_both_features_has_no_point():
     model = learn(AMFClassifier(n_estimators=4, seed=1), BANANAS)
     gaps = [({1: 0.0}, True), ({1: math.nan, 2: 1.0}, True)]
     samples = [*BANANAS, *gaps, ({1: 0.0, 2: 0.5}, "new")]
@@ -157,7 +157,7 @@ FOREST = learn(AMFClassifier(seed=1), three_labels())
         (naive_bayes.GaussianNB(), {"samples": NUMBERS}, ValueError, "has not learned any samples"),
     ],
 )
-def test_surface_of_bad_arguments_is_an_error(model, options, error, message):
+def test_surface_of_bad_arguments_is_refused(model, options, error, message):
     with pytest.raises(error, match=message):
         plot.decision_surface(model, **options)
     assert not plt.get_fignums()
