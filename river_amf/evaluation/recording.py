@@ -22,7 +22,6 @@ from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.prequential import Step, last_step
 from river_amf.inputs.encoding import ascending
 from river_amf.inspection import feature_relevance
-from river_amf.inspection.importance import feature_index
 from river_amf.regressor import AMFRegressor
 
 N_STEPS = 300
@@ -217,7 +216,7 @@ class _Labels:
         counts = np.zeros((len(kept), len(kept)), dtype=np.int64)
         for (y, label), n in self._pairs.items():
             counts[places.get(y, -1), places.get(label, -1)] += n
-        names = feature_index(kept)
+        names = pd.Index(kept, dtype=object, tupleize_cols=False)  # tuples as they are
         return pd.DataFrame(counts, names.rename("label"), names.rename("prediction"))
 
 

@@ -155,7 +155,12 @@ def test_public_names_and_methods_have_doctests():
 
 
 def test_submodules_list_public_names():
-    assert {*dir(river_amf)} == {*river_amf.__all__, *SUBMODULES, "ray"}
+    namespace = {}
+    exec("from river_amf import *", namespace)
+    assert dir(river_amf) == sorted({*namespace} - {"__builtins__"}) == sorted(river_amf.__all__)
+    assert {*river_amf.__all__} >= SUBMODULES
+    shown = {name for name in vars(river_amf.inspection) if name[0] != "_"}
+    assert shown == {*river_amf.inspection.__all__}
     for name in SUBMODULES:
         module = getattr(river_amf, name)
         listed = {each for each in dir(module) if not each.startswith("_")}
