@@ -31,7 +31,7 @@ def file_of(name: str, data: Path) -> Path | None:
 
 
 def available(names: Iterable[str], data: Path) -> list[str]:
-    """Return the streams that can be loaded; one line on stderr is about all others."""
+    """Return the streams that can be loaded; one line on stderr lists the others."""
     there, missing = [], []
     for name in names:
         path = file_of(name, data)
