@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from river_amf.engine.forest_engine import BlockAnswers, Engine, LabeledRows, Rows
 from river_amf.engine.restoring import engine_of_file, engine_to_file
-from river_amf.engine.settings import n_linear_models_of
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames, sparse_rows
 from river_amf.inputs.encoding import Features
@@ -38,10 +37,9 @@ class Forest(Ensemble, Saved, Parameters):
         """Set the parameters of the class, given the local variables of its `__init__`."""
         for name in self._checks:
             setattr(self, name, given[name])
-        n_linear_models_of(self)  # raises if `linear` and `vote` do not go together
 
     @property
-    def _has_learnt(self) -> bool:
+    def _has_learned(self) -> bool:
         return hasattr(self, "_engine") and self._engine.arena is not None
 
     @property

@@ -54,7 +54,7 @@ def test_places_grow_with_the_largest_feature(kind, bound):
 
 
 def test_a_new_category_adds_nothing_to_linear_models():
-    model = made(AdaptiveAMFClassifier, linear="logistic")
+    model = made(AdaptiveAMFClassifier, linear=True)
     learn(model, ((x, y > 0, w) for x, y, w in STREAM if x["shop"] is not None))
     x = {"size": 0.5, "color": "r"}
     absent, new = (

@@ -17,7 +17,7 @@ PARAMETERS = {
     "one tree": {"vote": "learned", "n_estimators": 1},
     "fading": {"vote": "learned", "fading_factor": 0.5, "max_nodes": 41},
     "adaptive": {"kind": AdaptiveAMFClassifier},
-    "logistic": {"vote": "learned", "linear": "logistic", "max_nodes": 41},
+    "linear": {"vote": "learned", "linear": True, "max_nodes": 41},
     "regressor": {"kind": AdaptiveAMFRegressor},
 }
 
