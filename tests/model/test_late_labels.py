@@ -1,4 +1,4 @@
-"""Labels that come late judge what was predicted then (DESIGN.md: late labels)."""
+"""Labels that come late judge what was predicted then (DESIGN.md: delayed labels)."""
 
 import copy
 import io
