@@ -140,14 +140,14 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     a categorical feature or the reverse (unless `on_mismatch="missing"`), a date or an unhashable
     value, a missing label, and a negative or infinite weight.
 
-    Any thread may make any call at any time; a call has the model to itself, and others wait.
+    Any thread may make any call at any time: a lock lets one call at a time use the model.
     Copies and files hold the model as it is between two calls. In a process that was forked while
     another thread was in a call of a model, its calls raise `RuntimeError`. So does a call in the
     middle of another one of the same thread, as in a signal handler or in the `__eq__` of a value.
 
     If Ctrl-C, another exception from a signal handler or a lack of memory ends a call, the model
-    has learned all of a sample or nothing of it, and of a block all rows up to one. What such a
-    call has begun, the next call may have to finish.
+    has learned all of a sample or nothing of it, and of a block all rows up to one. The next
+    call may have to finish what such a call has begun.
 
     Examples
     --------
@@ -245,7 +245,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     def predict_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]  # no keywords
         """Predict the most probable label: in a tie the one seen first, None if there is none.
 
-        It is that of `predict_proba_one`, which has the errors.
+        It follows from `predict_proba_one`, and raises the same errors.
 
         Examples
         --------
@@ -266,7 +266,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         Parameters
         ----------
         x
-            Features, as in `learn_one`, which has the errors. Unknown features are ignored, and
+            Features, as in `learn_one`, which lists the errors. Unknown features are ignored, and
             absent ones count as missing, but see `absent`.
 
         Returns
@@ -288,10 +288,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label seen so far, for each row of a dataframe.
 
-        They are a frame of shape (n_samples, n_labels) from the same library as `X` (for a sparse
+        Returns a frame of shape (n_samples, n_labels) from the same library as `X` (for a sparse
         matrix, from pandas), with one column per label, named after it (after its str, where column
         names must be text), and with the index of `X`, if it has one. There are no columns before
-        the first sample. Errors are those of `predict_proba_one`, with the number of the row.
+        the first sample. It raises what `predict_proba_one` raises, with the number of the row.
 
         Examples
         --------
@@ -311,8 +311,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     def predict_many(self, X: Any) -> Any:
         """Predict the label of each row: the most probable one, or in a tie the one seen first.
 
-        They are a series from the same library as `X` (for a sparse matrix, from pandas); all are
-        None before the first sample. Errors are those of `predict_one`, with the number of the row.
+        Returns a series from the same library as `X` (for a sparse matrix, from pandas), of None
+        before the first sample. It raises what `predict_one` raises, with the number of the row.
 
         Examples
         --------
@@ -331,7 +331,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         """Test, then train on a block: predict each row and then learn it, before the next one.
 
         It takes what `learn_many` takes, with its errors, and returns probabilities as from
-        `predict_proba_many`, with one column for each label known at the end of the block. A label
+        `predict_proba_many`, with one column for each label seen by the end of the block. A label
         has probability 0 in the rows that were predicted before it was first seen; rows that were
         predicted before anything had been learned are NaN.
 

@@ -33,10 +33,10 @@ class Forest(Ensemble, Saved, Parameters):
 
     _engine: Engine
 
-    def _set_parameters(self, given: dict[str, Any]) -> None:
+    def _set_parameters(self, values: dict[str, Any]) -> None:
         """Set the parameters of the class, given the local variables of its `__init__`."""
         for name in self._checks:
-            setattr(self, name, given[name])
+            setattr(self, name, values[name])
 
     @property
     def _has_learned(self) -> bool:
@@ -199,7 +199,7 @@ class Forest(Ensemble, Saved, Parameters):
         Parameters
         ----------
         x
-            Features, as in `predict_one`; errors are those of `learn_one`.
+            Features, as in `predict_one`; raises what `learn_one` raises.
         tree
             Index of the tree whose path is shown, from 0, or IndexError. With `None`, all paths are
             shown if there are at most three trees, otherwise only that of tree 0.
@@ -281,13 +281,13 @@ class Forest(Ensemble, Saved, Parameters):
         self._learn_block(X, y, w, predicts=False)
 
     def _frame_of(self, X: Any) -> Any:
-        """Return X as a dataframe, or what stands for a sparse matrix; raise TypeError."""
+        """Return X as a dataframe or a view of a sparse matrix, or raise TypeError."""
         if self.absent == "missing":
             sparse_rows.refuse_matrix(X)
         return sparse_rows.frame_of(X)
 
     def _rows_of(self, X: Any, frame: Any) -> Rows:
-        """Return the rows of X, or of the dataframe that stands for it."""
+        """Return the rows of X, which was read as this frame."""
         if self.absent == "zero":
             return Rows(len(frame), [], sparse_rows.read_rows(X))
         return Rows(len(frame), frames.read_columns(frame))

@@ -105,7 +105,7 @@ def one_of(*choices: Hashable) -> Check:
 
 
 def automatic_dirichlet(n_classes: int) -> float:
-    """Return the value that `dirichlet=None` stands for.
+    """Return the Dirichlet parameter that `dirichlet=None` means.
 
     >>> automatic_dirichlet(2), automatic_dirichlet(3)
     (0.5, 0.01)
@@ -138,7 +138,7 @@ class CheckedParameters:
 
     @staticmethod
     def _refuse(name: str, value: Any) -> NoReturn:
-        """Raise the error of a parameter that is set too late."""
+        """Raise the error of a parameter that is set after the first sample."""
         raise AttributeError(
             f"{name} is read-only after the first sample; to change it, make a new model, "
             f"for example with clone({{{name!r}: {shown(value)}}})"
@@ -195,9 +195,8 @@ class Parameters(CheckedParameters):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "task" in cls.__dict__:
-            own = {name: p.check for name, p in TABLE.items() if p.task in (None, cls.task)}
-            cls._checks = own
-            for name in TABLE.keys() - own.keys():
+            cls._checks = {n: p.check for n, p in TABLE.items() if p.task in (None, cls.task)}
+            for name in TABLE.keys() - cls._checks.keys():
                 setattr(cls, name, TABLE[name].constant)
 
 

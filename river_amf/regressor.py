@@ -17,7 +17,7 @@ from river_amf.inputs.targets import Targets
 from river_amf.parameters import positive
 from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
-LEVEL = 0.9  # of an interval, unless another one is asked for
+LEVEL = 0.9  # the default level of an interval
 
 _LEAST_LEVEL = 5e-324  # both of its ends are the median
 
@@ -52,7 +52,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     """Aggregated Mondrian Forest regressor for data streams.
 
     The forest learns online, in a single pass over the stream, and can predict at any time. Its
-    trees grow as those of `AMFClassifier` do, by looking at the features alone[^1]. A tree predicts
+    trees grow as in `AMFClassifier`, by looking at the features alone[^1]. A tree predicts
     the average of all its prunings, each weighted by how probable it has found the targets so
     far[^2]. A node predicts a Student's t distribution: that of the next target in its cell if the
     targets there are normal with unknown mean and variance, and what its parent predicts is the
@@ -96,7 +96,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     recent
         What a learned vote takes from the last few samples, for targets that depend on those
         before. `"errors"` adds the mean of the trees, corrected by its errors on them. `"target"`
-        adds the last target too, in a second stack that weighs it against all others: for series
+        adds the last target too, in a second stack that weighs it against the first: for series
         whose last value is hard to beat, if labels come in time. Long delays make both stale. With
         `None`, predictions depend on the features alone.
     fading_factor
@@ -218,7 +218,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Parameters
         ----------
         x
-            Features, as in `learn_one`, which has the errors. Unknown features are ignored, and
+            Features, as in `learn_one`, which lists the errors. Unknown features are ignored, and
             absent ones count as missing.
         with_interval
             Whether to return an interval (`river.conf.Interval`) instead of a number, as
@@ -263,7 +263,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Parameters
         ----------
         x
-            Features, as in `predict_one`, which has the errors.
+            Features, as in `predict_one`, which lists the errors.
         level
             Probability that the target is inside, strictly between 0 and 1.
 
@@ -299,7 +299,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Parameters
         ----------
         x
-            Features, as in `predict_one`, which has the errors.
+            Features, as in `predict_one`, which lists the errors.
         q
             A probability, strictly between 0 and 1, or a list of them: then there is a list of
             quantiles.
@@ -320,14 +320,14 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         levels, are_upper = zip(*map(_as_end, np.ravel(q)), strict=True)
         ends = self._engine.predict_quantiles(x, levels)
-        found = [end[1 + is_upper] for end, is_upper in zip(ends, are_upper, strict=True)]
-        return found if np.ndim(q) else found[0]
+        quantiles = [end[1 + is_upper] for end, is_upper in zip(ends, are_upper, strict=True)]
+        return quantiles if np.ndim(q) else quantiles[0]
 
     def predict_many(self, X: Any) -> Any:
         """Predict the target of each row of a dataframe, which is as in `learn_many`.
 
-        They are a series from the same library as `X`, with its index if it has one; 0.0 before the
-        first sample. Errors are those of `predict_one`, with the number of the row (from 0).
+        Returns a series from the same library as `X`, with its index if it has one; 0.0 before the
+        first sample. It raises what `predict_one` raises, with the number of the row (from 0).
 
         Examples
         --------
@@ -344,8 +344,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def predict_interval_many(self, X: Any, level: float = LEVEL) -> Any:
         """Predict an interval for each row of a dataframe, as `predict_interval_one` does.
 
-        They are a frame of shape (n_samples, 2) with the columns `lower` and `upper`, from the same
-        library as `X`. Errors are those of `predict_interval_one`, with the number of the row.
+        Returns a frame of shape (n_samples, 2) with the columns `lower` and `upper`, from the same
+        library as `X`. It raises what `predict_interval_one` raises, with the number of the row.
 
         Examples
         --------
@@ -367,8 +367,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def predict_quantile_many(self, X: Any, q: float | Sequence[float]) -> Any:
         """Predict quantiles of the target of each row, as `predict_quantile_one` does.
 
-        They are a series, or for a list of probabilities a frame with a column named by each, from
-        the same library as `X`. Errors name the number of the row.
+        Returns a series, or for a list of probabilities a frame with a column for each, from the
+        same library as `X`. Errors name the number of the row.
 
         Examples
         --------
@@ -384,17 +384,17 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         levels, are_upper = zip(*map(_as_end, np.ravel(q)), strict=True)
         frame, ends = self._frame_of(X), self._predict_rows(X, levels)
-        found: list[Any] = [
+        quantiles: list[Any] = [
             end[1 + is_upper] for end, is_upper in zip(ends, are_upper, strict=True)
         ]
         if not np.ndim(q):
-            return frames.number_series(frame, found[0])
-        return frames.proba_frame(frame, [*np.ravel(q)], np.stack(found, axis=1))
+            return frames.number_series(frame, quantiles[0])
+        return frames.proba_frame(frame, [*np.ravel(q)], np.stack(quantiles, axis=1))
 
     def _predict_rows(self, X: Any, levels: Sequence[float | None] = (None,)) -> list[Predictions]:
         """Predict each row, with quantiles at each of the levels that is not None."""
-        found = self._predict_block(X, [level or 0.0 for level in levels])
-        return [*map(self._predictions, found, levels)]
+        answers = self._predict_block(X, [level or 0.0 for level in levels])
+        return [*map(self._predictions, answers, levels)]
 
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
@@ -416,16 +416,18 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
 
     def _test_then_train(self, X: Any, y: Any, w: Any, level: float | None = None) -> Predictions:
         """Predict each row, with quantiles if there is a level, then learn it."""
-        found = self._learn_block(X, y, w, predicts=True, level=level or 0.0)
-        return self._predictions(found, level)
+        answers = self._learn_block(X, y, w, predicts=True, level=level or 0.0)
+        return self._predictions(answers, level)
 
-    def _predictions(self, found: BlockAnswers, level: float | None) -> Predictions:
+    def _predictions(self, block: BlockAnswers, level: float | None) -> Predictions:
         """Return predictions, and quantiles if there is a level, given the forest's answers."""
-        answers, known, origin = found.answers, found.n_known > 0, sum(found.labels)
-        unknown = {LOCATION: 0.0}
+        origin, of_nothing = sum(block.labels), {LOCATION: 0.0}
         if level is not None:
-            unknown[LOWER], unknown[UPPER] = self._labels.no_quantiles(level)
-        columns = [np.where(known, answers[:, k] + origin, p) for k, p in unknown.items()]
+            of_nothing[LOWER], of_nothing[UPPER] = self._labels.no_quantiles(level)
+        columns = [
+            np.where(block.n_known > 0, block.answers[:, k] + origin, before_any)
+            for k, before_any in of_nothing.items()
+        ]
         return Predictions(*columns, *[None] * (3 - len(columns)))
 
     def _read_labels(self, y: Any, n_rows: int) -> frames.Column:

@@ -108,7 +108,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("name", ["one tree", "adaptive", "logistic", "regressor"])
+@pytest.mark.parametrize("name", ["one tree", "adaptive", "linear", "regressor"])
 def test_what_was_predicted_changes_nothing_of_what_is_learned(name):
     ways = {"nothing": lambda model, x, y: None} | WAYS
     models = {way: made(**PARAMETERS[name]) for way in ways}
