@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.columns import NewCategory
-from river_amf.inputs.encoding import UNKNOWN, EncodedSample, Features, key_of, keys_of
+from river_amf.inputs.encoding import UNKNOWN, key_of, keys_of
+from river_amf.inputs.schema import Row, Schema
 from river_amf.state.arena import Arena, Block
 from river_amf.state.layout import (
     DELAY,
@@ -101,40 +102,38 @@ class LateLabels:
 
     # For single samples
 
-    def hold(self, features: Features, arena: Arena | None) -> None:
-        """Add the prediction in the buffer of the sample, which is about to be used again."""
-        buffer = features.sample.prediction
-        if buffer is not None and buffer.kept[LEARNED_AT] >= 0.0 and arena is not None:
-            self.keep(key_of(buffer.seen), np.array(buffer.kept), arena.most_pending)
-            buffer.kept[LEARNED_AT] = -1.0
+    def hold(self, arena: Arena | None) -> None:
+        """Add the prediction in the buffer, which is about to be used again."""
+        if arena is not None and arena.output.kept[LEARNED_AT] >= 0.0:
+            self._move(key_of(arena.output.seen), arena)
 
-    def hold_unusual(self, features: Features, sample: EncodedSample, arena: Arena) -> None:
+    def hold_unusual(self, schema: Schema, arena: Arena) -> None:
         """Add the prediction in the buffer if its key does not follow from the buffer."""
-        kept = sample.prediction.kept
-        if kept[LEARNED_AT] >= 0.0:
-            is_masked = mask_unknown(features, sample)
-            if is_masked or features.vocabulary is not None:
-                self.keep(features.key(sample), np.array(kept), arena.most_pending)
-                kept[LEARNED_AT] = -1.0
+        if arena.output.kept[LEARNED_AT] >= 0.0:
+            is_masked = mask_unknown(schema)
+            if is_masked or schema.vocabulary is not None:
+                self._move(schema.key(schema.sample), arena)
 
-    def take_back(
-        self, features: Features, arena: Arena | None, row: dict[Hashable, float]
-    ) -> bool:
+    def _move(self, key: bytes, arena: Arena) -> None:
+        kept = arena.output.kept
+        self.keep(key, np.array(kept), arena.most_pending)
+        kept[LEARNED_AT] = -1.0
+
+    def take_back(self, schema: Schema, arena: Arena | None, row: Row) -> bool:
         """Remove the prediction of a row if nothing was learned since; return whether it was."""
         if arena is None or not arena.most_pending:
             return False
-        self.hold(features, arena)
-        known = {name: number for name, number in row.items() if features.is_known(name)}
-        sample = features.place(known)
-        mask_unknown(features, sample)
-        return self.drop(features.key(sample), float(arena.n_learned[0]))
+        self.hold(arena)
+        sample = schema.place({name: row[name] for name in row if schema.is_known(name)})
+        mask_unknown(schema)
+        return self.drop(schema.key(sample), float(arena.n_learned[0]))
 
-    def find(self, features: Features, arena: Arena, sample: EncodedSample) -> bool:
-        """Hand the prediction for a sample to the kernels; return whether its label is late."""
-        self.hold(features, arena)
+    def find(self, schema: Schema, arena: Arena) -> bool:
+        """Hand the prediction for the sample to the kernels; return whether its label is late."""
+        self.hold(arena)
         self.limit(arena.most_pending)
         n_learned = int(arena.n_learned[0])
-        kept = self.take(features.key(sample), n_learned)
+        kept = self.take(schema.key(schema.sample), n_learned)
         if kept is not None:
             hand_over(kept, n_learned, arena, arena.context, arena.late_votes[:, 0])
         return kept is not None
@@ -142,10 +141,10 @@ class LateLabels:
     # For blocks
 
     def keep_rows(
-        self, features: Features, arena: Arena, rows: Numbers, votes: Numbers, answers: Numbers
+        self, schema: Schema, arena: Arena, rows: Numbers, votes: Numbers, answers: Numbers
     ) -> None:
         """Add the predictions for some rows: `votes` of shape (voters, rows, ...), and answers."""
-        keys = keys_of(features.mask_unknown(rows[:, : len(features)]))
+        keys = keys_of(schema.mask_unknown(rows[:, : len(schema)]))
         flat = np.moveaxis(votes, 0, 1).reshape(len(rows), -1)
         for key, *parts in zip(keys, flat, arena.made_by(answers), strict=True):
             self.keep(key, np.concatenate(parts), arena.most_pending)
@@ -173,13 +172,6 @@ class LateLabels:
             n_learned += 1
 
     # Copies and files
-
-    def copy(self) -> LateLabels:
-        """Return a copy; the predictions themselves are shared, as they never change."""
-        twin = LateLabels()
-        for key, kept in self.waiting.values():
-            twin.keep(key, kept, len(self))
-        return twin
 
     def arrays(self, arena: Arena) -> dict[str, NDArray[Any]]:
         """Return all predictions as the arrays of `layout.PENDING_FIELDS`, from the oldest on."""
@@ -209,13 +201,14 @@ class LateLabels:
         return twin
 
 
-def mask_unknown(features: Features, sample: EncodedSample) -> bool:
-    """Mask unknown categories in a sample that has been predicted; return whether there are any."""
-    masked = features.mask_unknown(sample.values[:1])
-    is_masked = masked.tobytes() != sample.values[:1].tobytes()
+def mask_unknown(schema: Schema) -> bool:
+    """Mask unknown categories in the encoded sample; return whether there are any."""
+    row = schema.sample.values[:1]
+    masked = schema.mask_unknown(row)
+    is_masked = masked.tobytes() != row.tobytes()
     if is_masked:
-        sample.source = None
-        sample.values[:1] = masked
+        schema.sample.source = None
+        row[:] = masked
     return is_masked
 
 

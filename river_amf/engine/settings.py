@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.inputs.schema import Schema
 from river_amf.parameters import Parameters as Parameters
 from river_amf.parameters import automatic_dirichlet
 from river_amf.state import layout
@@ -126,6 +128,17 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["max_split_words"] = most_columns(parameters)
     settings["has_sparse_expert"] = has_words(parameters) and n_linear_models_of(parameters) > 0
     return settings
+
+
+def schema_of(parameters: Parameters, labels: Any, warned: set[Hashable]) -> Schema:
+    """Return the schema of a forest that has not learned any samples."""
+    return Schema(
+        labels,
+        max_categories=bound_of(parameters),
+        n_classes=parameters.n_classes,
+        max_split_words=most_columns(parameters) if has_words(parameters) else None,
+        warned=warned if parameters.on_mismatch == "missing" else None,
+    )
 
 
 def most_pending(parameters: Parameters) -> int:

@@ -85,27 +85,20 @@ class Block:
         learns: bool,
         has_late: bool = False,
     ) -> None:
-        """Allocate what it takes to process `n_samples` samples in chunks, given the arena.
+        """Allocate the buffers for `n_samples` samples in chunks.
 
-        `has_late` says whether some may have been predicted earlier.
+        `has_late` is whether some of them may have been predicted earlier.
         """
-        capacities = arena.capacities
-        n_trees, n_features, n_timescales = (
-            capacities["tree"],
-            capacities["feature"],
-            capacities["timescale"],
-        )
-        n_voters, n_votes, n_tree_targets = (
-            capacities["voter"],
-            capacities["vote"],
-            capacities["tree_target"],
+        axes = "tree", "feature", "timescale", "voter", "vote", "tree_target"
+        n_trees, n_features, n_timescales, n_voters, n_votes, n_tree_targets = (
+            arena.capacities[axis] for axis in axes
         )
         bytes_a_sample = 8 * (
             n_voters * n_votes + (1 + n_tree_targets + n_timescales) * n_features + n_tree_targets
         )
         self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
         self.votes = np.zeros((n_voters, self.chunk, n_votes))
-        self.contexts = np.zeros((self.chunk, capacities["context"]))
+        self.contexts = np.zeros((self.chunk, arena.capacities["context"]))
         self.late_votes = np.empty((n_voters, self.chunk if has_late else 0, n_votes))
         self.clipped = np.empty((self.chunk, n_features))
         self.tree_targets = np.empty((n_tree_targets, self.chunk))
@@ -131,14 +124,13 @@ class Block:
 
 
 class PredictionBuffer(NamedTuple):
-    """Where a prediction is written."""
+    """The buffer that predictions are written to."""
 
-    buffer: memoryview  # the forest's answer
+    answer: Any  # of the forest, a memoryview as those below
     address: int
-    values: Array  # all arrays of `OUTPUT_FIELDS`, of which some are:
-    kept: memoryview  # votes, and what made the prediction
-    made_by: Array
-    seen: memoryview  # the sample
+    values: Array  # all arrays of `OUTPUT_FIELDS`
+    kept: Any  # the votes, and the state of the forest that made them
+    seen: Any  # the sample
 
 
 class Arena:
@@ -170,8 +162,6 @@ class Arena:
         capacities: dict[str, int] = {}
         for name, array in arrays.items():
             capacities.update(_named_lengths(name, array))
-        handle = np.zeros(1, HANDLE)
-        handle["next_tree"] = -1
         # no copied array has voters, votes or scores
         capacities |= lengths_of_experts(arrays["settings"], capacities["tree"])
         capacities = lengths_of_classes(arrays["settings"], capacities["class"]) | capacities
@@ -182,39 +172,55 @@ class Arena:
             arrays["phases"][draw] = draw_phases(key, n_cosines)
             for j in range(n_features):
                 arrays["directions"][draw, j] = draw_directions(key, j, n_cosines)
+        self.task = int(arrays["settings"]["task"][0])
+        self.capacities: dict[str, int] = {}
+        handle = np.zeros(1, HANDLE)
+        handle["next_tree"] = -1
+        handle["parts"] = PART_ADDRESSES[self.task].ctypes.data
         self._hold(arrays, capacities, handle)
+        self._begin_predictions()
 
     def _hold(self, arrays: dict[str, Array], capacities: dict[str, int], handle: Array) -> None:
-        """Set arrays, the capacity along each axis, and the handle with their addresses."""
+        """Set some arrays and lengths of axes, and a handle, with their addresses."""
         self.__dict__.update(arrays)
-        self.task = int(self.settings["task"][0])
-        self.capacities = capacities
+        self.capacities = self.capacities | capacities
         self.handle = handle
         self.address: int = handle.ctypes.data
         self.n_learned = self.counters["n_learned"].data  # as reading a field takes long
         self.can_learn = self.can_predict = False  # until `kernels.compile_for` has been called
-        handle["parts"] = PART_ADDRESSES[self.task].ctypes.data
         for name, array in arrays.items():
             handle[name] = array.ctypes.data
         for axis, length in capacities.items():
             handle[f"{axis}_capacity"] = length
-        # how many predictions may wait for their labels
-        n_labels = 2 if self.task == REGRESSION else int(self.settings["n_labels"][0])
-        n_numbers = capacities["voter"] * n_labels + int(self.settings["n_features"][0])
-        most = int(self.settings["max_delayed_labels"][0])
-        self.most_pending = min(most, _PENDING_BYTES // (8 * (n_numbers + N_MADE_BY)))
-        places = tuple(output_places(capacities))
-        if self.__dict__.get("places") != places:  # or buffers for predictions go on to fit
-            self.places = places
-        for name, place in zip(OUTPUT_FIELDS, places, strict=False):
-            handle[f"{name}_place"] = 8 * place
 
     def _with(self, arrays: dict[str, Array], capacities: dict[str, int]) -> Arena:
-        """Return an arena with some other arrays, which shares all else."""
+        """Return an arena with some other arrays and lengths of axes, which shares all others."""
         arena = type(self).__new__(type(self))
         arena.__dict__.update(self.__dict__)
         arena._hold(arrays, capacities, self.handle.copy())
         return arena
+
+    def _begin_predictions(self) -> None:
+        """Allocate the buffer for predictions, of which the size follows from the capacities."""
+        self._places = output_places(self.capacities)
+        for name, place in zip(OUTPUT_FIELDS, self._places, strict=False):
+            self.handle[f"{name}_place"] = 8 * place
+        settings, values = self.settings[0], np.zeros(self._places[-1])
+        outputs = self._output(values)
+        outputs["made_by"][[VERSION, N_LEARNED]] = -1.0  # there is no prediction
+        first, stop, n_features = self._places[1], self._places[3], int(settings["n_features"])
+        self.output = PredictionBuffer(
+            values[:first].data,
+            values.ctypes.data,
+            values,
+            values[first:stop].data,
+            outputs["seen"][:n_features].data,
+        )
+        # the number of predictions that are kept until their labels come
+        n_labels = 2 if self.task == REGRESSION else int(settings["n_labels"])
+        n_numbers = self.capacities["voter"] * n_labels + n_features + N_MADE_BY
+        most = int(settings["max_delayed_labels"])
+        self.most_pending = min(most, _PENDING_BYTES // (8 * n_numbers))
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -228,32 +234,21 @@ class Arena:
 
     def resized(self, **capacities: int) -> Arena:
         """Return an arena with other lengths of some axes."""
-        return self._with(self._resized_arrays(capacities), self.capacities | capacities)
+        return self._with(self._resized_arrays(capacities), capacities)
 
     def _resized_arrays(self, capacities: dict[str, int]) -> dict[str, Array]:
         """Return copies of the arrays that change with the lengths of some axes."""
         changed = {axis for axis, length in capacities.items() if length != self.capacities[axis]}
-        new_shapes = shapes(self.capacities | capacities)
+        lengths = self.capacities | capacities
         return {
-            name: _resized(name, getattr(self, name), new_shapes[name])
+            name: _resized(name, getattr(self, name), field.shape(lengths))
             for name, field in FIELDS.items()
-            if changed.intersection(field.axes)
+            if not changed.isdisjoint(field.axes)
         }
 
-    def new_prediction(self) -> PredictionBuffer:
-        """Return a buffer for a prediction, valid as long as `places` is the same object."""
-        values = np.zeros(self.places[-1])
-        found = self._output(values)
-        found["made_by"][[VERSION, N_LEARNED]] = -1.0  # by none
-        first, stop = self.capacities["vote"], self.places[3]
-        return PredictionBuffer(
-            values[:first].data,
-            values.ctypes.data,
-            values,
-            values[first:stop].data,
-            found["made_by"],
-            found["seen"][: int(self.settings["n_features"][0])].data,
-        )
+    def forget_prediction(self) -> None:
+        """Mark the prediction in the buffer as one of another forest."""
+        self.output.kept[VERSION - N_MADE_BY] = -1.0
 
     def made_by(self, answers: Array) -> Array:
         """Return what predictions of this forest keep of it, a row for each of these answers."""
@@ -271,21 +266,20 @@ class Arena:
 
     def _output(self, buffer: Array) -> dict[str, Array]:
         """Return the arrays in a buffer, by name."""
-        parts = np.split(buffer, self.places[1:-1])
-        named = zip(shapes(self.capacities, OUTPUT_FIELDS).items(), parts, strict=True)
-        return {name: part.reshape(shape) for (name, shape), part in named}
+        parts = np.split(buffer, self._places[1:-1])
+        return {
+            name: part.reshape(field.shape(self.capacities))
+            for (name, field), part in zip(OUTPUT_FIELDS.items(), parts, strict=True)
+        }
 
-    def outputs_in(self, buffer: PredictionBuffer) -> tuple[Array, Array, Array]:
-        """Return votes (a row per voter), standardised samples (timescales, features) and terms.
+    def last_outputs(self) -> tuple[Array, Array, Array]:
+        """Return copies of the outputs of experts for the sample that was predicted last.
 
-        They are those of the sample that was predicted last into this buffer.
+        These are votes (a row per voter), standardised samples (timescales, features) and terms.
         """
-        found = self._output(buffer.values)
-        return (
-            found["expert_votes"][:, 0],
-            found["standardised"],
-            found["terms"].reshape(4 * self.capacities["fit"], self.capacities["wave"]),
-        )
+        outputs = self._output(self.output.values.copy())
+        terms = outputs["terms"].reshape(4 * self.capacities["fit"], self.capacities["wave"])
+        return outputs["expert_votes"][:, 0], outputs["standardised"], terms
 
     def grow_nodes(self, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the capacity for nodes, up to `max_nodes`."""
@@ -319,7 +313,7 @@ class Arena:
 
     def replacing(self, **arrays: Array) -> Arena:
         """Return an arena with some other arrays of the same shapes."""
-        return self._with(arrays, self.capacities)
+        return self._with(arrays, {})
 
     def fit_rows(self) -> Arena:
         """Return an arena whose store of samples has capacity beyond the rows in use."""
@@ -384,8 +378,9 @@ class Arena:
         for draw, key in enumerate(_keys_of_draws(self.linear_models, self.trends)):
             for j in range(new.start, n_features):
                 directions[draw, j] = draw_directions(key, j, self.capacities["cosine"])
-        arena = self._with(arrays, self.capacities | capacities)
+        arena = self._with(arrays, capacities)
         arena.handle["version"] += 1
+        arena._begin_predictions()
         return arena
 
     def _enough(self, n_features: int, n_categorical: int, n_classes: int) -> dict[str, int]:

@@ -254,6 +254,10 @@ class Field(NamedTuple):
         """Bytes of one entry."""
         return int(np.dtype(self.dtype).itemsize)
 
+    def shape(self, lengths: dict[str, int]) -> tuple[int, ...]:
+        """Return its shape, given the length of each axis."""
+        return tuple(axis if isinstance(axis, int) else lengths[axis] for axis in self.axes)
+
 
 # The axes of variable length. `vote` is the prediction of a voter: a number for each class, or for
 # a real target the four above. `target`, `score` and `error` are empty unless targets are real.
@@ -456,10 +460,7 @@ def shapes(
     lengths: dict[str, int], fields: dict[str, Field] = FIELDS
 ) -> dict[str, tuple[int, ...]]:
     """Return the shape of each array of a forest, given the length of each axis."""
-    return {
-        name: tuple(axis if isinstance(axis, int) else lengths[axis] for axis in field.axes)
-        for name, field in fields.items()
-    }
+    return {name: field.shape(lengths) for name, field in fields.items()}
 
 
 def place_of(code: float) -> int:

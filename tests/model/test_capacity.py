@@ -18,7 +18,7 @@ from river_amf import (
     AMFRegressor,
     inspection,
 )
-from river_amf.engine import known, sample_engine
+from river_amf.engine import engine, growth
 from river_amf.state import arena as state
 from river_amf.state import layout
 
@@ -160,7 +160,7 @@ def test_a_sample_that_some_trees_have_learned_is_finished_by_the_next_call(
             forest.learn_one(x, y)
     twin.learn_one({"a": 0.0}, "near")
     with monkeypatch.context() as patched:
-        function = getattr(sample_engine, where)
+        function = getattr(engine, where)
 
         def breaking(*arguments):
             status = function(*arguments)
@@ -168,7 +168,7 @@ def test_a_sample_that_some_trees_have_learned_is_finished_by_the_next_call(
                 raise error
             return status
 
-        patched.setattr(sample_engine, where, breaking)
+        patched.setattr(engine, where, breaking)
         with pytest.raises(error):
             model.learn_one({"a": 0.0}, "near")
     NEXT_CALLS[call](model)
@@ -192,9 +192,9 @@ def test_a_new_category_is_learned_whole_or_not_at_all(monkeypatch, error, is_pr
 
     with monkeypatch.context() as patched:
         if is_prepared:
-            patched.setattr(known.Known, "note_sizes", fail)
+            patched.setattr(growth.Learned, "note_sizes", fail)
         else:
-            patched.setattr(known, "with_ready", fail)
+            patched.setattr(growth, "with_ready", fail)
         with pytest.raises(error):
             model.learn_one({"a": 1, "c": "new"}, True)
     twin = after if is_prepared else before

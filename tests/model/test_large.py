@@ -26,7 +26,7 @@ def deep_forest(n_samples=1.0):
     arena = model._arena
     while arena.nodes.shape[1] < 2 * DEPTH + 10:
         arena = arena.grow_nodes().grow_boxes()
-        model._engine.known = model._engine.known._replace(arena=arena)
+        model._engine.learned = model._engine.learned._replace(arena=arena)
     tree, nodes, counts, boxes = arena.trees[0], arena.nodes[0], arena.counts[0], arena.boxes[0]
     n_nodes = 2 * DEPTH + 1
     nodes[:n_nodes] = np.zeros((), nodes.dtype)

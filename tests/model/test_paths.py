@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from test_naive import pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf.engine import blocks
 from river_amf.explain import linear_experts, paths
 from river_amf.state import arena as state
 
@@ -68,7 +69,7 @@ def learn(model, samples):
 
 def encode(model, x):
     model.predict_proba_one(x)
-    return model._features.encode(x).values[0].copy()
+    return model._features.encode_any(x).values[0].copy()
 
 
 def own_of(model, tree, steps):
@@ -114,7 +115,7 @@ def predicted(model, values, aggregated, without=()):
         engine.arena.settings[name] = 0
     answers = np.zeros((n, len(model._labels)))
     block = state.Block(np.array(values), np.zeros(n), np.zeros(n), answers)
-    engine._predict_rows(block, 1)
+    blocks.predict_encoded(engine, block, 1)
     assert block.votes.shape[1:] == (n, tables.n_classes(model))  # in one chunk
     return block.votes[: model.n_estimators], block.answers
 

@@ -33,13 +33,13 @@ from river_amf import (
     AMFRegressor,
     inspection,
 )
-from river_amf.engine import forest_engine, known, late_labels, sample_engine
+from river_amf.engine import blocks, engine, growth, late_labels
 from river_amf.engine.cautions import Cautions
 from river_amf.inputs import categories, columns, encoding, frames, sparse_features, targets
 from river_amf.state import arena
 
 PATIENCE = 180.0  # seconds beyond its own time after which an attack counts as hanging
-ENGINE = (forest_engine, known, late_labels, sample_engine, arena)
+ENGINE = (blocks, engine, growth, late_labels, arena)
 ENGINE += (categories, columns, encoding, frames, sparse_features, targets)
 REFUSAL = "in the middle of another call of the same model"
 ERRORS = (KeyboardInterrupt, TimeoutError, ValueError)
