@@ -197,7 +197,8 @@ class Arena:
         """Return an arena with some other arrays and lengths of axes, which shares all others."""
         arena = type(self).__new__(type(self))
         arena.__dict__.update(self.__dict__)
-        arena._hold(arrays, capacities, self.handle.copy())
+        handle = self.handle.view(np.int64).copy().view(HANDLE)  # field by field it takes 30 us
+        arena._hold(arrays, capacities, handle)
         return arena
 
     def _begin_predictions(self) -> None:
@@ -322,7 +323,9 @@ class Arena:
         n_rows = int(self.counters["n_rows"][0])
         more = n_rows if self.rows.nbytes < _SMALL else n_rows // 8
         # not beyond the first row with which a list could be too long, if that is far away
-        more = min(more, max(int(self.settings["longest_list"][0]) - self.longest(), n_rows // 8))
+        longest_list = int(self.settings["longest_list"][0])
+        if n_rows + more > longest_list:
+            more = min(more, max(longest_list - self.longest(), n_rows // 8))
         capacity = n_rows + max(_FIRST_ROWS, more, self.capacities["node"] // 4)
         return self.resized(row=capacity)
 
