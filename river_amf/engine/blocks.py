@@ -18,11 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.engine import events
 from river_amf.engine.engine import Engine
-from river_amf.engine.growth import Learned, growth_factor, with_ready
+from river_amf.engine.growth import Learned, events, growth_factor, with_ready
 from river_amf.engine.settings import Parameters
-from river_amf.engine.threads import run_in_threads
 from river_amf.inputs.columns import (
     NewCategory,
     encode_to_learn,
@@ -33,10 +31,9 @@ from river_amf.inputs.columns import (
     sample_at,
 )
 from river_amf.inputs.frames import Column
-from river_amf.inputs.invalid import INVALID
+from river_amf.inputs.invalid import INVALID, in_row
 from river_amf.inputs.kinds import check_totals
 from river_amf.inputs.mismatch import warn_of_numbers
-from river_amf.inputs.row_problems import in_row
 from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
 from river_amf.state.arena import Arena, Block
 
@@ -177,7 +174,9 @@ class _Learner:
             start = row + 1
         self._learn_ordinary(range(start, self.n_rows))
         if engine.arena is not None:
-            events.restarted(engine.arena, n_restarts)
+            trees = np.flatnonzero(engine.arena.trees["n_restarts"] > n_restarts)
+            if len(trees):
+                events.info("after a drift, the trees %s have restarted", trees.tolist())
         return BlockAnswers(self.answers, self.n_known, list(labels))
 
     def _odd_rows(self) -> tuple[list[int], int]:
@@ -330,6 +329,24 @@ def _calls(arena: Arena, block: Block, rows: range, n_jobs: int) -> list[Callabl
     n_threads = n_threads if block.chunk >= _WORTH_THREADS else 1
     cuts = [n_voters * k // n_threads for k in range(n_threads + 1)]
     return [functools.partial(run, *part) for part in itertools.pairwise(cuts)]
+
+
+def run_in_threads(calls: Sequence[Callable[[], int]], pools: Pools) -> list[int]:
+    """Return the results of some calls, of which this thread makes the first.
+
+    The pool of the other threads is added to `pools`. If an exception from a signal handler
+    interrupts this, its `shutdown` lets the calls that have begun end. A pool for all calls would
+    hang in a forked process.
+
+    >>> run_in_threads([lambda: 1, lambda: 2], [])
+    [1, 2]
+    """
+    if len(calls) == 1:
+        return [calls[0]()]
+    with ThreadPoolExecutor(len(calls) - 1) as pool:
+        pools.append(pool)
+        others = [pool.submit(call) for call in calls[1:]]
+        return [calls[0](), *(other.result() for other in others)]
 
 
 def _n_cores() -> int:
