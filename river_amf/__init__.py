@@ -1,15 +1,15 @@
 """Aggregated Mondrian Forests (AMF) for river, with a compiled core.
 
-`AMFClassifier` is the forest of the paper, and `AMFRegressor` the same forest for numbers, with
-prediction intervals. `AdaptiveAMFClassifier` and `AdaptiveAMFRegressor` are the same with defaults
-for streams that drift. `OnlineDummyClassifier` predicts the label frequencies as a baseline. `save`
-and `load` write models to files and read them back, and `warm_up` compiles everything beforehand.
-`date_features` replaces dates by numbers, and `MismatchWarning` is the warning that forests give of
+`AMFClassifier` is the forest of the paper, and `AMFRegressor` the same forest for numeric targets,
+with prediction intervals. `AdaptiveAMFClassifier` and `AdaptiveAMFRegressor` are the same forests
+with other defaults, for streams that drift. `OnlineDummyClassifier` predicts label frequencies, as
+a baseline. `save` and `load` write models to files and read them back, and `warm_up` compiles all
+kernels. `date_features` converts dates to numbers, and `MismatchWarning` is the warning about
 values of the wrong kind.
 
-Submodules are loaded when they are first asked for: `inspection` shows the inside of a forest as
-tables, `evaluation`, `baselines` and `plot` compare models, `sklearn` has the estimators for
-scikit-learn, and `keyed` and `ray` are about many models and many machines.
+Submodules are loaded at their first use: `inspection` shows the inside of a forest as tables,
+`evaluation`, `baselines` and `plot` compare models, `sklearn` has the estimators for scikit-learn,
+`keyed` has a model for each key, and `ray` uses several processes.
 """
 
 import importlib as _importlib

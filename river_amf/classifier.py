@@ -24,18 +24,84 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     that average exactly in one walk from root to leaf[^1]. The forest averages its trees.
 
     Features may be numbers on any scale (including bool, Decimal and numpy scalars) or categories
-    (str or any other hashable). Dates, times and durations are neither, so convert them to numbers,
-    such as the hour, or to str. Values may be missing (key absent, None or NaN), and features and
-    labels may appear and disappear at any time. Values of subclasses of str, bytes, int and float,
-    such as members of a `StrEnum`, count as what they hold.
+    (str or any other hashable). Convert dates, times and durations to numbers, such as the hour, or
+    to str. Values may be missing (key absent, None or NaN), and features and labels may appear and
+    disappear at any time. Members of a `StrEnum` and other instances of subclasses of str, bytes,
+    int and float are converted to the built-in type.
 
-    For text as a bag of words use `AdaptiveAMFClassifier(absent="zero")`: an absent word is not
-    unknown, it is 0, and a linear model uses all words, of which the trees see the best.
+    For text as a bag of words use `AdaptiveAMFClassifier(absent="zero")`: the count of an absent
+    word is 0, not missing. A linear model uses all words, and the trees the most informative ones.
 
     Parameters
     ----------
     n_estimators
         Number of trees.
+    max_nodes
+        Maximum number of nodes per tree. Once a tree has reached it, the least useful of its splits
+        make room for new ones, and its average over prunings is no longer exact. A node takes 64
+        bytes, 8 for each label, 16 for each feature, and with fading 16 and another 8 for each
+        label. `None` means no limit.
+    max_categories
+        Maximum number of categories of each feature. One more replaces the category that was
+        learned longest ago, with all that was learned about it. `None` means no limit.
+    absent
+        The meaning of a feature that is absent from a sample: `"missing"`, or `"zero"` for sparse
+        samples such as bags of words. With `"missing"`, a missing category is one more category,
+        and a missing number goes to the larger side of a split; but as long as a number has had one
+        value v only, as in `{"promo": True}` or no key, its absence counts as v - |v| / 1024
+        (-1 / 1024 for 0), so that presence is learned. A RuntimeWarning is given if most of many
+        features are absent, or if nodes become large. With `"zero"`, an absent number is 0, None
+        and NaN are missing, and an absent category is missing too. The time for a sample is
+        proportional to the number of features that it has. Each numeric feature is a word in a
+        vocabulary. The trees see it once it is informative, or in half of the samples: it gets a
+        permanent column while there are fewer than `max_split_words`. With `linear`, a logistic
+        regression uses all words. Blocks are learned and predicted row by row, without threads.
+    on_mismatch
+        The first value of a feature settles its kind. A value of the other kind, a number for a
+        categorical feature or the reverse, either raises an error (`"raise"`) or counts as missing
+        (`"missing"`), with one `MismatchWarning` for each feature. With `"missing"`, the texts
+        `""`, `"NA"`, `"N/A"`, `"nan"`, `"null"`, `"?"` and `"-"` settle no kind.
+    max_delayed_labels
+        Maximum number of predictions that are kept for delayed labels, at most 16 MB of them; the
+        oldest are dropped first. A delayed label is scored against the prediction made at the time,
+        which matters to a learned vote and to restarts. The forest finds the prediction by the
+        values of the row, so do not change them between predicting and learning. With 0, each label
+        is scored as if it came at once.
+    vote
+        `"mean"` averages the trees, as in the paper. `"learned"` multiplies powers of their
+        probabilities: a logarithmic opinion pool[^5], whose weights for trees and labels follow the
+        gradient of the log-loss, one step per sample.
+    linear
+        Whether a learned vote combines linear models with the trees, each with a weight of its own:
+        a logistic regression on the standardised features and the categories[^6], and two on 100
+        random cosines of the features each[^7], one of them compared with the recent past. With
+        `absent="zero"`, a logistic regression on all words takes the place of those on cosines. It
+        has no effect with `vote="mean"`.
+    fading_factor
+        For streams that drift: each node keeps a second set of label counts[^4], which is
+        multiplied by this factor gamma, in (0, 1), at every visit. The node predicts a mixture of
+        both, each weighted by how well it has predicted recently (see `fading_share`). With `None`
+        there is no second set, and nothing is forgotten.
+    drift_threshold
+        For drifts that make the splits themselves useless: every second tree restarts when the mean
+        of its recent losses, 1 - p(label), exceeds its long-run mean by this many standard errors
+        and by at least 0.05. `None` means never.
+    split_intensity
+        How readily each feature is split. `"range"` divides by the feature's range so far, so that
+        its scale does not matter. `"relevance"` also multiplies by how informative the feature has
+        recently been about the label (`inspection.feature_relevance`), so that noise is hardly ever
+        split. Both clip values far outside the range to its ends until such values become frequent,
+        so that a stray -999 or 1e9 does not silence a feature. `"unit"`, the choice of the paper,
+        takes features as they are and expects them to be scaled beforehand.
+    n_jobs
+        Number of threads that share the trees in calls on blocks of samples (`*_many`); -1 means
+        one per core; with `absent="zero"` there is always one. It does not affect the results and
+        may be changed at any time.
+    seed
+        Seed of the random numbers, for reproducible results.
+
+    Other Parameters
+    ----------------
     step
         Learning rate eta of the aggregation weights, > 0. With 1, the average is the exact Bayesian
         mixture under the logarithmic loss.
@@ -48,35 +114,12 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         Whether to split cells right away even if all their samples have the same label, as in the
         figures of the paper. By default, such a cell is split only when another label arrives. The
         distribution of the trees is the same, but they need far fewer nodes.
-    max_nodes
-        Maximum number of nodes per tree. Once a tree has reached it, the least useful of its splits
-        make room for new ones, and its average over prunings is no longer exact. A node takes 64
-        bytes, 8 for each label, 16 for each feature, and with fading 16 and another 8 for each
-        label. `None` means no limit.
-    seed
-        Seed of the random numbers, for reproducible results.
-    n_classes
-        Number of classes that the prior counts from the start; any further label raises
-        `ValueError`. With `None`, the prior counts the classes seen so far.
     split_prior
         Prior probability b that a node is split, in (0, 1). The paper uses 0.5; values of 0.8 to
         0.9 often lower the log-loss.
-    max_categories
-        Maximum number of categories of each feature. One more takes the place of the one that was
-        learned longest ago, with all that is known of it. That one counts as new if it returns.
-        `None` means no limit.
-    absent
-        What a feature means that a sample lacks: `"missing"`, or `"zero"` for sparse samples such
-        as bags of words. With `"missing"`, a missing category is one more category, and a missing
-        number goes to the larger side of a split; but as long as a number has had one value v, as
-        in `{"promo": True}` or no key, its absence counts as v - |v| / 1024 (-1 / 1024 for 0), so
-        that presence is learned. A RuntimeWarning is given if most of many features are absent, or
-        if nodes become large. With `"zero"`, an absent number is 0, and a 0 is the same as an
-        absent one; None and NaN are missing; an absent category is missing too. A sample takes time
-        by the features that it has. Each numeric feature is a word in a vocabulary. The trees see
-        it once it is informative, or in half of the samples: it gets a permanent column
-        while there are fewer than `max_split_words`. With `linear`, a logistic regression uses all
-        words. Blocks are learned and predicted row by row, without threads.
+    n_classes
+        Number of classes that the prior counts from the start; any further label raises
+        `ValueError`. With `None`, the prior counts the classes seen so far.
     max_split_words
         Maximum number of features that the trees see with `absent="zero"`; time and memory grow
         with it. A word gets a column after a sample with which it has been in at least 5, and
@@ -84,52 +127,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         with k one less than the number of labels. A categorical feature gets one at once, or is
         ignored if there is none left.
     max_words
-        Maximum number of words, >= 2, that the forest remembers with `absent="zero"`. When there
-        are more, the half that is used least is forgotten, but for those with columns, of which
-        there are at most half as many. A forgotten word that returns counts as new. `None` means no
+        Maximum number of words, >= 2, that are remembered with `absent="zero"`. When there are
+        more, the half that is used least is forgotten, except for words with a column, of which
+        there are at most half as many. A forgotten word that returns is a new word. `None` means no
         limit.
-    split_intensity
-        How readily each feature is split. `"range"` divides by the feature's range so far, so that
-        its scale does not matter. `"relevance"` also multiplies by how informative the feature has
-        recently been about the label (`inspection.feature_relevance`), so that noise is hardly ever
-        split. Both clip values far outside the range to its ends until such values become frequent,
-        so that a stray -999 or 1e9 does not silence a feature. `"unit"`, the choice of the paper,
-        takes features as they are and expects them to be scaled beforehand.
-    fading_factor
-        For streams that drift: each node keeps a second set of label counts[^4], which is
-        multiplied by this factor gamma, in (0, 1), at every visit. The node predicts a mixture of
-        both, each weighted by how well it has predicted recently (see `fading_share`). With `None`
-        there is no second set, and nothing is forgotten.
-    drift_threshold
-        For drifts that make the splits themselves useless: every second tree restarts when the mean
-        of its recent losses, 1 - p(label), exceeds its long-run mean by this many standard errors
-        and by at least 0.05. `None` means never.
-    vote
-        `"mean"` averages the trees, as in the paper. `"learned"` multiplies powers of their
-        probabilities: a logarithmic opinion pool[^5], whose weights for trees and labels follow the
-        gradient of the log-loss, one step per sample.
-    linear
-        Linear models that a learned vote combines with the trees, each with a weight of its own.
-        `"logistic"` is a logistic regression on the standardised features and the categories[^6].
-        `"cosines"` adds two on 100 random cosines of the features each[^7], one of them compared
-        with the recent past. With `absent="zero"`, a logistic regression on all words joins them.
-        `"auto"` means `"cosines"` with `vote="learned"` (but `"logistic"` with `absent="zero"`, as
-        cosines tell nothing of words), else `None`: none.
-    max_delayed_labels
-        Maximum number of predictions that wait for their labels, at most 16 MB of them; the oldest
-        go first. A label that comes late then judges what was predicted at the time, which matters
-        to a learned vote and to restarts. A row finds its prediction by its values, so nothing may
-        change them between predicting and learning. 0 means that late labels are taken as if they
-        came at once.
-    on_mismatch
-        The first value of a feature settles its kind. What to do with a value of the other kind, a
-        number for a categorical feature or the reverse: `"raise"` an error, or take it as
-        `"missing"` and give one `MismatchWarning` for each feature. Under `"missing"`, the texts
-        `""`, `"NA"`, `"N/A"`, `"nan"`, `"null"`, `"?"` and `"-"` settle no kind.
-    n_jobs
-        Number of threads that share the trees in calls on blocks of samples (`*_many`); -1 means
-        one per core; with `absent="zero"` there is always one. It does not affect the results and
-        may be changed at any time.
 
     Notes
     -----
@@ -140,14 +141,14 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     a categorical feature or the reverse (unless `on_mismatch="missing"`), a date or an unhashable
     value, a missing label, and a negative or infinite weight.
 
-    Any thread may make any call at any time; a call has the model to itself, and others wait.
+    Any thread may make any call at any time: a lock lets one call at a time use the model.
     Copies and files hold the model as it is between two calls. In a process that was forked while
     another thread was in a call of a model, its calls raise `RuntimeError`. So does a call in the
     middle of another one of the same thread, as in a signal handler or in the `__eq__` of a value.
 
     If Ctrl-C, another exception from a signal handler or a lack of memory ends a call, the model
-    has learned all of a sample or nothing of it, and of a block all rows up to one. What such a
-    call has begun, the next call may have to finish.
+    has learned all of a sample or nothing of it, and of a block all rows up to one. The next
+    call may have to finish what such a call has begun.
 
     Examples
     --------
@@ -213,27 +214,27 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     def __init__(
         self,
         n_estimators: int = 10,
+        *,
+        max_nodes: int | None = None,
+        max_categories: int | None = None,
+        absent: str = "missing",
+        on_mismatch: str = "raise",
+        max_delayed_labels: int = 10_000,
+        vote: str = "mean",
+        linear: bool = False,
+        fading_factor: float | None = None,
+        drift_threshold: float | None = None,
+        split_intensity: str = "range",
+        n_jobs: int = 1,
+        seed: int | None = None,
         step: float = 1.0,
         use_aggregation: bool = True,
         dirichlet: float | None = None,
         split_pure: bool = False,
-        max_nodes: int | None = None,
-        seed: int | None = None,
-        *,
-        n_classes: int | None = None,
         split_prior: float = 0.5,
-        max_categories: int | None = None,
-        absent: str = "missing",
+        n_classes: int | None = None,
         max_split_words: int = 30,
         max_words: int | None = None,
-        split_intensity: str = "range",
-        fading_factor: float | None = None,
-        drift_threshold: float | None = None,
-        vote: str = "mean",
-        linear: str | None = None,
-        max_delayed_labels: int = 10_000,
-        on_mismatch: str = "raise",
-        n_jobs: int = 1,
     ) -> None:
         self._set_parameters(locals())
         self._engine = Engine()
@@ -245,7 +246,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     def predict_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]  # no keywords
         """Predict the most probable label: in a tie the one seen first, None if there is none.
 
-        It is that of `predict_proba_one`, which has the errors.
+        It follows from `predict_proba_one`, and raises the same errors.
 
         Examples
         --------
@@ -266,7 +267,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         Parameters
         ----------
         x
-            Features, as in `learn_one`, which has the errors. Unknown features are ignored, and
+            Features, as in `learn_one`, which lists the errors. Unknown features are ignored, and
             absent ones count as missing, but see `absent`.
 
         Returns
@@ -288,10 +289,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label seen so far, for each row of a dataframe.
 
-        They are a frame of shape (n_samples, n_labels) from the same library as `X` (for a sparse
+        Returns a frame of shape (n_samples, n_labels) from the same library as `X` (for a sparse
         matrix, from pandas), with one column per label, named after it (after its str, where column
         names must be text), and with the index of `X`, if it has one. There are no columns before
-        the first sample. Errors are those of `predict_proba_one`, with the number of the row.
+        the first sample. It raises what `predict_proba_one` raises, with the number of the row.
 
         Examples
         --------
@@ -311,8 +312,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     def predict_many(self, X: Any) -> Any:
         """Predict the label of each row: the most probable one, or in a tie the one seen first.
 
-        They are a series from the same library as `X` (for a sparse matrix, from pandas); all are
-        None before the first sample. Errors are those of `predict_one`, with the number of the row.
+        Returns a series from the same library as `X` (for a sparse matrix, from pandas), of None
+        before the first sample. It raises what `predict_one` raises, with the number of the row.
 
         Examples
         --------
@@ -331,7 +332,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         """Test, then train on a block: predict each row and then learn it, before the next one.
 
         It takes what `learn_many` takes, with its errors, and returns probabilities as from
-        `predict_proba_many`, with one column for each label known at the end of the block. A label
+        `predict_proba_many`, with one column for each label seen by the end of the block. A label
         has probability 0 in the rows that were predicted before it was first seen; rows that were
         predicted before anything had been learned are NaN.
 
@@ -366,23 +367,23 @@ class AdaptiveAMFClassifier(AMFClassifier):
     This is `AMFClassifier` with other defaults, and the recommended choice for a real stream. The
     splits of a Mondrian forest do not depend on the labels, so little has to be discarded when the
     concept drifts: the nodes forget old labels (`fading_factor`), uninformative features are hardly
-    ever split (`split_intensity`), trees are weighted by their performance (`vote`), and half of
-    them restart if all that is not enough (`drift_threshold`). Memory and time are bounded
-    (`max_nodes`, and for sparse samples `max_words`).
+    ever split (`split_intensity`), trees and linear models are weighted by their performance
+    (`vote`), and half of the trees restart if all that is not enough (`drift_threshold`). Memory
+    and time are bounded (`max_nodes`, and for sparse samples `max_words`).
 
     Parameters
     ----------
     max_nodes : int | None, default 5000
-    split_prior : float, default 0.7
     max_categories : int | None, default 5000
-    max_words : int | None, default 100000
-    split_intensity : str, default 'relevance'
+    vote : str, default 'learned'
+    linear : bool, default True
     fading_factor : float | None, default 0.45
     drift_threshold : float | None, default 4.0
-    vote : str, default 'learned'
-    linear : str | None, default 'auto'
+    split_intensity : str, default 'relevance'
+    split_prior : float, default 0.7
+    max_words : int | None, default 100000
     others
-        As in `AMFClassifier`, which has the meaning of each.
+        As in `AMFClassifier`, which describes all of them.
 
     Notes
     -----
@@ -408,27 +409,27 @@ class AdaptiveAMFClassifier(AMFClassifier):
     def __init__(
         self,
         n_estimators: int = 10,
+        *,
+        max_nodes: int | None = 5000,
+        max_categories: int | None = 5000,
+        absent: str = "missing",
+        on_mismatch: str = "raise",
+        max_delayed_labels: int = 10_000,
+        vote: str = "learned",
+        linear: bool = True,
+        fading_factor: float | None = 0.45,
+        drift_threshold: float | None = 4.0,
+        split_intensity: str = "relevance",
+        n_jobs: int = 1,
+        seed: int | None = None,
         step: float = 1.0,
         use_aggregation: bool = True,
         dirichlet: float | None = None,
         split_pure: bool = False,
-        max_nodes: int | None = 5000,
-        seed: int | None = None,
-        *,
-        n_classes: int | None = None,
         split_prior: float = 0.7,
-        max_categories: int | None = 5000,
-        absent: str = "missing",
+        n_classes: int | None = None,
         max_split_words: int = 30,
         max_words: int | None = 100_000,
-        split_intensity: str = "relevance",
-        fading_factor: float | None = 0.45,
-        drift_threshold: float | None = 4.0,
-        vote: str = "learned",
-        linear: str | None = "auto",
-        max_delayed_labels: int = 10_000,
-        on_mismatch: str = "raise",
-        n_jobs: int = 1,
     ) -> None:
         self._set_parameters(locals())
         self._engine = Engine()

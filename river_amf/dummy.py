@@ -42,7 +42,7 @@ class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
         self.dirichlet = dirichlet
 
     @property
-    def _has_learnt(self) -> bool:
+    def _has_learned(self) -> bool:
         return bool(self.counts)
 
     def learn_one(self, x: object, y: Hashable, w: float = 1.0) -> None:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from river_amf.engine.blocks import BlockAnswers, LabeledRows, Rows, learn_block, predict_block
 from river_amf.engine.engine import Engine
 from river_amf.engine.restoring import engine_of_file, engine_to_file
-from river_amf.engine.settings import n_linear_models_of
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames, sparse_rows
 from river_amf.inputs.kinds import check_weight
@@ -35,14 +34,13 @@ class Forest(Ensemble, Saved, Parameters):
 
     _engine: Engine
 
-    def _set_parameters(self, given: dict[str, Any]) -> None:
+    def _set_parameters(self, values: dict[str, Any]) -> None:
         """Set the parameters of the class, given the local variables of its `__init__`."""
         for name in self._checks:
-            setattr(self, name, given[name])
-        n_linear_models_of(self)  # raises if `linear` and `vote` do not go together
+            setattr(self, name, values[name])
 
     @property
-    def _has_learnt(self) -> bool:
+    def _has_learned(self) -> bool:
         return hasattr(self, "_engine") and self._engine.arena is not None
 
     @property
@@ -202,7 +200,7 @@ class Forest(Ensemble, Saved, Parameters):
         Parameters
         ----------
         x
-            Features, as in `predict_one`; errors are those of `learn_one`.
+            Features, as in `predict_one`; raises what `learn_one` raises.
         tree
             Index of the tree whose path is shown, from 0, or IndexError. With `None`, all paths are
             shown if there are at most three trees, otherwise only that of tree 0.
@@ -284,13 +282,13 @@ class Forest(Ensemble, Saved, Parameters):
         self._learn_block(X, y, w, predicts=False)
 
     def _frame_of(self, X: Any) -> Any:
-        """Return X as a dataframe, or what stands for a sparse matrix; raise TypeError."""
+        """Return X as a dataframe or a view of a sparse matrix, or raise TypeError."""
         if self.absent == "missing":
             sparse_rows.refuse_matrix(X)
         return sparse_rows.frame_of(X)
 
     def _rows_of(self, X: Any, frame: Any) -> Rows:
-        """Return the rows of X, or of the dataframe that stands for it."""
+        """Return the rows of X, which was read as this frame."""
         if self.absent == "zero":
             return Rows(len(frame), [], sparse_rows.read_rows(X))
         return Rows(len(frame), frames.read_columns(frame))

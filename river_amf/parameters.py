@@ -105,7 +105,7 @@ def one_of(*choices: Hashable) -> Check:
 
 
 def automatic_dirichlet(n_classes: int) -> float:
-    """Return the value that `dirichlet=None` stands for.
+    """Return the Dirichlet parameter that `dirichlet=None` means.
 
     >>> automatic_dirichlet(2), automatic_dirichlet(3)
     (0.5, 0.01)
@@ -125,20 +125,20 @@ class CheckedParameters:
         return {name: getattr(self, name) for name in self._checks}
 
     @property
-    def _has_learnt(self) -> bool:
-        raise AttributeError("a class with checked parameters must define _has_learnt")
+    def _has_learned(self) -> bool:
+        raise AttributeError("a class with checked parameters must define _has_learned")
 
     def __setattr__(self, name: str, value: Any) -> None:
         check = self._checks.get(name)
         if check is not None:
-            if self._has_learnt and name not in self._always_writable:
+            if self._has_learned and name not in self._always_writable:
                 self._refuse(name, value)
             check(name, value)
         super().__setattr__(name, value)
 
     @staticmethod
     def _refuse(name: str, value: Any) -> NoReturn:
-        """Raise the error of a parameter that is set too late."""
+        """Raise the error of a parameter that is set after the first sample."""
         raise AttributeError(
             f"{name} is read-only after the first sample; to change it, make a new model, "
             f"for example with clone({{{name!r}: {shown(value)}}})"
@@ -167,39 +167,36 @@ class Parameters(CheckedParameters):
     _always_writable = frozenset({"n_jobs"})
 
     n_estimators: int = _declare(integer(1, MOST_TREES))
-    step: float = _declare(positive())
-    use_aggregation: bool = _declare(flag)
     max_nodes: int | None = _declare(integer(1, optional=True))
-    split_prior: float = _declare(positive(below=1))
     max_categories: int | None = _declare(integer(1, optional=True))
-    split_intensity: str = _declare(one_of("range", "relevance", "unit"))
+    absent: str = _declare(one_of("missing", "zero"), CLASSIFICATION, "missing")
+    on_mismatch: str = _declare(one_of("raise", "missing"))
+    max_delayed_labels: int = _declare(integer(0))
+    vote: str = _declare(one_of("mean", "learned"))
+    linear: bool = _declare(flag)
+    recent: str | None = _declare(one_of(None, "errors", "target"), REGRESSION)
     fading_factor: float | None = _declare(positive(below=1, optional=True))
     drift_threshold: float | None = _declare(positive(optional=True))
-    vote: str = _declare(one_of("mean", "learned"))
-    max_delayed_labels: int = _declare(integer(0))
-    on_mismatch: str = _declare(one_of("raise", "missing"))
+    split_intensity: str = _declare(one_of("range", "relevance", "unit"))
     n_jobs: int = _declare(cores)
     seed: int | None = _declare(integer(0, math.inf, optional=True))
 
-    n_classes: int | None = _declare(integer(1, MOST_CLASSES, optional=True), CLASSIFICATION)
+    step: float = _declare(positive())
+    use_aggregation: bool = _declare(flag)
     dirichlet: float | None = _declare(
         positive(least=LEAST_DIRICHLET, optional=True), CLASSIFICATION
     )
     split_pure: bool = _declare(flag, CLASSIFICATION, True)  # as no cell of targets is pure
-    absent: str = _declare(one_of("missing", "zero"), CLASSIFICATION, "missing")
+    split_prior: float = _declare(positive(below=1))
+    n_classes: int | None = _declare(integer(1, MOST_CLASSES, optional=True), CLASSIFICATION)
     max_split_words: int = _declare(integer(1), CLASSIFICATION, 0)
     max_words: int | None = _declare(integer(2, optional=True), CLASSIFICATION)
-    linear: str | None = _declare(one_of(None, "logistic", "cosines", "auto"), CLASSIFICATION)
-
-    trend: str | None = _declare(one_of(None, "ridge"), REGRESSION)
-    recent: str | None = _declare(one_of(None, "errors", "target"), REGRESSION)
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "task" in cls.__dict__:
-            own = {name: p.check for name, p in TABLE.items() if p.task in (None, cls.task)}
-            cls._checks = own
-            for name in TABLE.keys() - own.keys():
+            cls._checks = {n: p.check for n, p in TABLE.items() if p.task in (None, cls.task)}
+            for name in TABLE.keys() - cls._checks.keys():
                 setattr(cls, name, TABLE[name].constant)
 
 

@@ -38,7 +38,7 @@ from river_amf import (
 )
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-LINEAR = {"vote": "learned", "linear": "cosines"}
+LINEAR = {"vote": "learned", "linear": True}
 FEW = {"n_estimators": 4, "seed": 1}
 
 CLASSIFIERS = {
@@ -49,7 +49,6 @@ CLASSIFIERS = {
     "max_nodes": (AMFClassifier, {"max_nodes": 61, "step": 0.5}),
     "adaptive, max_nodes": (AdaptiveAMFClassifier, {"max_nodes": 61, "max_categories": 5}),
     "linear experts": (AMFClassifier, LINEAR),
-    "logistic": (AMFClassifier, {"vote": "learned", "linear": "logistic", "dirichlet": 0.2}),
     "relevance": (AMFClassifier, {"split_intensity": "relevance", "split_prior": 0.8}),
     "restarts": (AMFClassifier, {"drift_threshold": 0.01}),
     "few categories": (AMFClassifier, {"max_categories": 4, "split_intensity": "relevance"}),
@@ -69,8 +68,8 @@ REGRESSORS = {
     "mean": (AMFRegressor, {"vote": "mean"}),
     "adaptive": (AdaptiveAMFRegressor, {}),
     "mean vote": (AdaptiveAMFRegressor, {"vote": "mean"}),
-    "no trend": (AdaptiveAMFRegressor, {"trend": None}),
-    "trend": (AMFRegressor, {"vote": "learned", "trend": "ridge"}),
+    "no linear": (AdaptiveAMFRegressor, {"linear": False}),
+    "linear": (AMFRegressor, {"linear": True}),
     "no aggregation": (AMFRegressor, {"use_aggregation": False, "split_intensity": "unit"}),
     "max_nodes": (AdaptiveAMFRegressor, {"max_nodes": 61, "max_categories": 5}),
 }

@@ -24,7 +24,7 @@ VARIANTS = {
     "fading": {"fading_factor": 0.7, "split_pure": True},
     "relevance": {"split_intensity": "relevance"},
     "learned vote": {"vote": "learned"},
-    "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 9},
+    "linear": {"vote": "learned", "linear": True, "max_categories": 9},
     "restarts": {"drift_threshold": 0.01},
     "adaptive": {"kind": AdaptiveAMFClassifier},
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},

@@ -494,17 +494,15 @@ class NaiveForest(GrowingForest):
         fading_factor: float | None = None,
         drift_threshold: float | None = None,
         vote: str = "mean",
-        linear: str | None = None,
+        linear: bool = False,
         on_mismatch: str = "raise",
         linear_keys: Sequence[int] = (),
         max_delayed_labels: int = 10_000,
     ) -> None:
         if vote not in ("mean", "learned"):
             raise ValueError(f"vote is {vote!r}, not 'mean' or 'learned'")
-        if linear == "auto":
-            linear = "cosines" if vote == "learned" else None
-        if linear is not None and vote != "learned":
-            raise ValueError(f"linear is {linear!r}, which needs vote='learned'")
+        if (linear and vote == "learned") != bool(linear_keys):
+            raise ValueError("linear_keys has the keys of the linear models of a learned vote")
         super().__init__(
             random_states,
             tree_keys,
@@ -526,7 +524,7 @@ class NaiveForest(GrowingForest):
         judges = vote == "learned" or drift_threshold is not None
         self.pending = Pending(max_delayed_labels if judges else 0)
         self.vote_weights = [1 / len(self.trees)] * len(self.trees)
-        self.linear_models = LinearModels(linear, linear_keys)
+        self.linear_models = LinearModels(linear_keys)
         self.biases: list[float] = []
 
     def n_classes(self) -> int:

@@ -223,21 +223,13 @@ class CosineModel(LinearModel):
 class LinearModels:
     """All linear experts of a forest, and the standards that they share.
 
-    `kind` is None, "logistic" or "cosines"; `keys` has one for each linear expert (that of the
-    first is not used).
+    `keys` has one for each, of which that of the first is not used, or is empty.
     """
 
-    def __init__(self, kind: str | None, keys: Sequence[int]) -> None:
-        if kind not in (None, "logistic", "cosines"):
-            raise ValueError(f"linear is {kind!r}, not None, 'logistic' or 'cosines'")
-        self.timescales: list[float] = []  # of each linear expert
-        self.linear_models: list[LinearModel] = []
-        if kind is not None:
-            self.timescales, self.linear_models = [SLOW], [LinearModel()]
-        if kind == "cosines":
-            self.timescales += [SLOW, FAST]
-            self.linear_models += [CosineModel(key) for key in keys[1:]]
-        assert len(self.linear_models) == len(self.timescales)
+    def __init__(self, keys: Sequence[int]) -> None:
+        self.timescales: list[float] = [SLOW, SLOW, FAST] if keys else []
+        self.linear_models: list[LinearModel] = [CosineModel(key) for key in keys]
+        self.linear_models[:1] = [LinearModel()] if keys else []
         self.standards: dict[float, dict[int, NumberStandard]] = {SLOW: {}, FAST: {}}
 
     def z(self, row: Row, timescale: float) -> dict[int, float]:

@@ -430,7 +430,7 @@ class NaiveRegressor(GrowingForest):
         fading_factor: float | None = None,
         drift_threshold: float | None = None,
         vote: str = "learned",
-        trend: str | None = None,
+        linear: bool = False,
         recent: str | None = None,
         on_mismatch: str = "raise",
         trend_key: int = 0,
@@ -452,10 +452,11 @@ class NaiveRegressor(GrowingForest):
         )
         self.enumerates = enumerates
         self.first_target: float | None = None  # y_0
-        self.trends = None if trend is None else Trends(trend_key)
+        has_trend = linear and vote == "learned"
+        self.trends = Trends(trend_key) if has_trend else None
         self.vote = Vote(
             is_learned=vote == "learned",
-            has_trend=trend is not None,
+            has_trend=has_trend,
             has_leaves=use_aggregation,
             recent=recent,
         )

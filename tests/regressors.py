@@ -23,7 +23,7 @@ REGRESSORS = {
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},
     "mean": {"vote": "mean"},
     "last target": {"recent": "target"},
-    "trend": {"trend": "ridge", "max_nodes": 101},
+    "linear": {"linear": True, "max_nodes": 101},
     "adaptive": {"kind": AdaptiveAMFRegressor},
     "adaptive, budget": {"kind": AdaptiveAMFRegressor, "max_nodes": 151},
 }

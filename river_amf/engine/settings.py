@@ -73,19 +73,16 @@ def first_errors(n_bins: int) -> NDArray[Any]:
     return FIRST_ERRORS * np.diff(below)
 
 
+def has_linear_models(parameters: Parameters) -> bool:
+    """Return whether a learned vote combines linear models with the trees."""
+    return bool(parameters.linear) and parameters.vote == "learned"
+
+
 def n_linear_models_of(parameters: Parameters) -> int:
-    """Return how many linear models are used beside the trees, or raise ValueError."""
-    # First the one on the features, then those on cosines.
-    if parameters.linear is not None and parameters.vote != "learned":
-        if parameters.linear == "auto":
-            return 0
-        raise ValueError(
-            f"linear={parameters.linear!r} needs vote='learned', which weighs the linear models "
-            f"against the trees; got vote={parameters.vote!r}"
-        )
-    # Cosines tell nothing of words.
-    automatic = 1 if has_words(parameters) else 3
-    return {None: 0, "logistic": 1, "cosines": 3, "auto": automatic}[parameters.linear]
+    """Return the number of linear models of a classifier: on features, and on cosines."""
+    if parameters.task != layout.CLASSIFICATION or not has_linear_models(parameters):
+        return 0
+    return 1 if has_words(parameters) else 3  # cosines of words are of no use
 
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
@@ -126,7 +123,7 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["cosine_scale"] = SCALE_OF_TRENDS if settings["n_trends"][0] else LINEAR_COSINE_SCALE
     settings["n_words"] = has_words(parameters)
     settings["max_split_words"] = most_columns(parameters)
-    settings["has_sparse_expert"] = has_words(parameters) and n_linear_models_of(parameters) > 0
+    settings["has_sparse_expert"] = has_words(parameters) and has_linear_models(parameters)
     return settings
 
 
@@ -167,8 +164,10 @@ def bound_of(parameters: Parameters) -> int | None:
 
 
 def n_trends_of(parameters: Parameters) -> int:
-    """Return how many trends a regression has."""
-    return 0 if parameters.trend is None else layout.N_TRENDS
+    """Return the number of trends of a regressor."""
+    if parameters.task != layout.REGRESSION or not has_linear_models(parameters):
+        return 0
+    return layout.N_TRENDS
 
 
 def dirichlet_of(parameters: Parameters, n_classes: int) -> float:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.engine.settings import n_linear_models_of
+from river_amf.engine.settings import has_linear_models
 from river_amf.explain import linear_experts, trend_experts
 from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.explain.trees import forest_of
-from river_amf.state.layout import CLASSIFICATION, REGRESSION
+from river_amf.state.layout import REGRESSION
 
 
 def linear_weights(model: Any) -> pd.DataFrame:
@@ -86,15 +86,10 @@ def linear_weights(model: Any) -> pd.DataFrame:
     True
     """
     forest = forest_of(model)
-    if forest.task == REGRESSION and forest.trend is None:
-        raise ValueError(
-            "model has trend=None, but only a regressor with a trend, such as "
-            "AdaptiveAMFRegressor, has weights of its linear models"
-        )
-    if forest.task == CLASSIFICATION and n_linear_models_of(forest) == 0:
+    if not has_linear_models(forest):
         raise ValueError(
             f"model has linear={forest.linear!r} and vote={forest.vote!r}, but only a forest with "
-            "linear models in a learned vote, such as AdaptiveAMFClassifier, has their weights"
+            "linear models in a learned vote, such as an AdaptiveAMF*, has their weights"
         )
     table: pd.DataFrame = forest._read(weights_of, forest)
     return table.drop(columns="value")

@@ -87,7 +87,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         self._store = Store(self.folder, about, self.max_in_memory)
 
     @property
-    def _has_learnt(self) -> bool:
+    def _has_learned(self) -> bool:
         return "_store" in self.__dict__  # which is opened with the parameters
 
     def _do(self, call: Callable[..., _Result], *arguments: Any) -> _Result:

@@ -133,7 +133,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
     def __init__(self, model: Any, n_workers: int) -> None:
         self.model = model
         self.n_workers = n_workers
-        if model._has_learnt:
+        if model._has_learned:
             raise ValueError(
                 "model has learned, and its trees cannot be divided; pass model.clone()"
             )
@@ -158,7 +158,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
         self._workers = Workers(models)
 
     @property
-    def _has_learnt(self) -> bool:
+    def _has_learned(self) -> bool:
         return "_workers" in self.__dict__  # which have the parameters from the beginning
 
     @property

@@ -165,7 +165,7 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
                 "give a dict of weights, such as {'spam': 2.0, 'ham': 1.0}, or weights by row as "
                 "sample_weight"
             )
-        known = self.classes_ if self.model_._has_learnt else None
+        known = self.classes_ if self.model_._has_learned else None
         if classes is not None:
             self._given = known = self._declared(classes, known)
         merged = merged_classes(known, targets)

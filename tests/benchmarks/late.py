@@ -8,8 +8,8 @@ came: a label that was unknown then is a miss, without a log-loss; no probabilit
 regressors, R2 and the share of targets in 90 % intervals, both after row 1 100.
 
 `AdaptiveAMF` is compared with itself without pending predictions (`at-once`:
-`max_delayed_labels=0`), and with simpler forests: `AMF`, `mean` (`vote="mean", linear=None`), `leaves` (`AMF` with
-`use_aggregation=False`).
+`max_delayed_labels=0`), and with simpler forests: `AMF`, `mean` (`vote="mean"`), `leaves` (`AMF`
+with `use_aggregation=False`).
 """
 
 import itertools
@@ -56,7 +56,7 @@ CLASSIFIERS: dict[str, Make] = {
     "AdaptiveAMF": ours(AdaptiveAMFClassifier),
     "at-once": ours(AdaptiveAMFClassifier, max_delayed_labels=0),
     "AMF": ours(AMFClassifier),
-    "mean": ours(AdaptiveAMFClassifier, vote="mean", linear=None),
+    "mean": ours(AdaptiveAMFClassifier, vote="mean"),
 }
 REGRESSORS: dict[str, Make] = {
     "AdaptiveAMF": ours(AdaptiveAMFRegressor),

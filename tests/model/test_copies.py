@@ -52,7 +52,7 @@ def outliers():
 
 
 SHOPS = [(x, y > 0, w) for x, y, w in test_places.STREAM]
-COSINES = {"vote": "learned", "linear": "cosines", "max_categories": 5}
+COSINES = {"vote": "learned", "linear": True, "max_categories": 5}
 RESTARTS = {"drift_threshold": 0.5}
 OF_ALL = {
     "one category": ({"max_categories": 1}, [*visits(200)]),

@@ -29,7 +29,7 @@ CLASSIFIERS = {
     "mean": {},
     "restarts": {"drift_threshold": 0.01, "n_estimators": 4},
     "learned vote": {"vote": "learned", "fading_factor": 0.5},
-    "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 2},
+    "linear": {"vote": "learned", "linear": True, "max_categories": 2},
     "adaptive": test_naive.ADAPTIVE,
     "few": test_naive.ADAPTIVE | {"max_delayed_labels": 3},
     "none": test_naive.ADAPTIVE | {"max_delayed_labels": 0},
@@ -37,7 +37,7 @@ CLASSIFIERS = {
 REGRESSORS = {
     "mean": {"vote": "mean"},
     "last target": {"recent": "target", "n_estimators": 4},
-    "trend": {"trend": "ridge", "n_estimators": 3},
+    "linear": {"linear": True, "n_estimators": 3},
     "adaptive": test_naive_regression.ADAPTIVE,
     "few": test_naive_regression.ADAPTIVE | {"max_delayed_labels": 3},
 }
@@ -120,7 +120,7 @@ RESTARTS = {
     "mean": (test_naive, {}),
     "learned vote": (test_naive, {"vote": "learned"}),
     "numbers": (test_naive_regression, {}),
-    "numbers, trend": (test_naive_regression, {"trend": "ridge"}),
+    "numbers, trend": (test_naive_regression, {"linear": True}),
 }
 
 

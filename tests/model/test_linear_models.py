@@ -15,10 +15,9 @@ from test_naive import check_same_linear_models, pair
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 
 PARAMETERS = {
-    "logistic": {"vote": "learned", "linear": "logistic"},
-    "cosines": {"vote": "learned", "linear": "cosines", "max_categories": 5},
+    "linear": {"vote": "learned", "linear": True, "max_categories": 5},
     "adaptive": {"kind": AdaptiveAMFClassifier},
-    "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 41, "linear": "logistic"},
+    "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 41},
 }
 parameters = pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS)
 
@@ -50,10 +49,9 @@ def check_are_sane(values):
 # Users' views
 
 
-@pytest.mark.parametrize("linear", ["logistic", "cosines", "auto"])
-def test_trees_are_the_same_whatever_models_are_beside_them(linear):
+def test_trees_are_the_same_beside_linear_models():
     plain = made(vote="learned")
-    combined = made(vote="learned", linear=linear)
+    combined = made(vote="learned", linear=True)
     for model in (plain, combined):
         learn(model, STREAM[:330])
     one, other = plain._arena.used_arrays(), combined._arena.used_arrays()
@@ -65,7 +63,7 @@ def test_trees_are_the_same_whatever_models_are_beside_them(linear):
 
 
 def test_linear_weights_are_those_of_the_reference():
-    parameters = {"vote": "learned", "linear": "cosines", "max_categories": 3}
+    parameters = {"vote": "learned", "linear": True, "max_categories": 3}
     model, reference = pair(**parameters)
     for i in range(100):
         x = {"size": i * 7 % 31, "color": "rgbyo"[i * 3 % 5], 7: i % 2 if i > 30 else None}
@@ -117,7 +115,7 @@ def rare_stream(n_samples=650):
     [{}, {"max_categories": 80}, pytest.param({"split_intensity": "unit"}, marks=pytest.mark.soak)],
 )
 def test_rare_streams_equal_the_reference(parameters):
-    parameters = {"vote": "learned", "linear": "cosines"} | parameters
+    parameters = {"vote": "learned", "linear": True} | parameters
     model, reference = pair(n_estimators=1, max_nodes=1, **parameters)
     votes = []
     for i, (x, y, w) in enumerate(rare_stream()):
@@ -156,13 +154,11 @@ def test_absurd_numbers_leave_all_numbers_sane(parameters, intensity):
     check_is_sane(model)
 
 
-@pytest.mark.parametrize("linear", ["logistic", "cosines"])
 @pytest.mark.parametrize("intensity", ["range", "unit"])
-def test_one_outlier_spoils_nothing(linear, intensity):
+def test_one_outlier_spoils_nothing(intensity):
     rng = random.Random(9)
     models = [
-        made(vote="learned", linear=linear, split_intensity=intensity, max_nodes=1)
-        for _ in range(2)
+        made(vote="learned", linear=True, split_intensity=intensity, max_nodes=1) for _ in range(2)
     ]
     correct = [0, 0]
     for i in range(600):

@@ -17,7 +17,7 @@ ADAPTIVE = {
     "split_prior": 0.8,
     "drift_threshold": 5.0,
     "vote": "learned",
-    "linear": "auto",
+    "linear": True,
     "max_nodes": 101,
 }
 LONGER = {
@@ -27,13 +27,13 @@ LONGER = {
     "unit": {"split_intensity": "unit", "split_prior": 0.8, "step": 0.5},
     "fading, relevance": {"fading_factor": 0.5, "split_intensity": "relevance"},
     "fading, vote": {"fading_factor": 0.7, "step": 0.5, "vote": "learned"},
-    "logistic": {"vote": "learned", "linear": "logistic", "max_categories": 5},
-    "cosines, unit": {"vote": "learned", "linear": "cosines", "split_intensity": "unit"},
+    "linear": {"vote": "learned", "linear": True, "max_categories": 5},
+    "linear, unit": {"vote": "learned", "linear": True, "split_intensity": "unit"},
     "adaptive": ADAPTIVE,
     "adaptive, pure cells": ADAPTIVE | {"split_pure": True, "n_classes": 5},
 }
 
-BY_HAND = {"pure cells", "unit", "logistic", "cosines, unit", "adaptive, pure cells"}
+BY_HAND = {"pure cells", "unit", "linear", "linear, unit", "adaptive, pure cells"}
 
 
 def pair(n_estimators=2, **parameters):
@@ -179,7 +179,7 @@ def test_a_longer_stream_equals_the_reference(parameters):
 
 def test_many_numbers_equal_the_reference():
     # so many that the directions of the cosines are scaled down
-    model, reference = pair(vote="learned", linear="cosines")
+    model, reference = pair(vote="learned", linear=True)
     for i in range(40):
         x = {f"x{j}": i * (7 + 2 * j) % (29 + j) for j in range(6 if i < 20 else 13)}
         x["kind"] = "pqr"[i % 3]
@@ -192,7 +192,7 @@ def test_many_numbers_equal_the_reference():
 
 def test_a_linear_model_that_is_sure_equals_the_reference():
     # of numbers that are clearer than those it has learned from
-    model, reference = pair(vote="learned", linear="logistic", max_nodes=1)
+    model, reference = pair(vote="learned", linear=True, max_nodes=1)
     n_sure = 0
     for i in range(200):
         y = i % 2 == 0

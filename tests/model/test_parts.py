@@ -100,7 +100,7 @@ KINDS = {
     "adaptive": (ADAPTIVE, 100, OF_ADAPTIVE),
     "words": ({"absent": "zero"}, 100, LEARNING | {"count_words", "run_experts"}),
     "linear expert of words": (
-        {"absent": "zero", "vote": "learned", "linear": "logistic"},
+        {"absent": "zero", "vote": "learned", "linear": True},
         100,
         LEARNING
         | {

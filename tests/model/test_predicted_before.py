@@ -17,7 +17,7 @@ PARAMETERS = {
     "one tree": {"vote": "learned", "n_estimators": 1},
     "fading": {"vote": "learned", "fading_factor": 0.5, "max_nodes": 41},
     "adaptive": {"kind": AdaptiveAMFClassifier},
-    "logistic": {"vote": "learned", "linear": "logistic", "max_nodes": 41},
+    "linear": {"vote": "learned", "linear": True, "max_nodes": 41},
     "regressor": {"kind": AdaptiveAMFRegressor},
 }
 
@@ -108,7 +108,7 @@ WAYS = {
 }
 
 
-@pytest.mark.parametrize("name", ["one tree", "adaptive", "logistic", "regressor"])
+@pytest.mark.parametrize("name", ["one tree", "adaptive", "linear", "regressor"])
 def test_what_was_predicted_changes_nothing_of_what_is_learned(name):
     ways = {"nothing": lambda model, x, y: None} | WAYS
     models = {way: made(**PARAMETERS[name]) for way in ways}

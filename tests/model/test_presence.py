@@ -171,7 +171,7 @@ def test_late_labels_find_rows_with_stand_ins(x):
 # The reference
 
 
-@pytest.mark.parametrize("name", ["plain", "fading, relevance", "logistic", "unit", "adaptive"])
+@pytest.mark.parametrize("name", ["plain", "fading, relevance", "linear", "unit", "adaptive"])
 def test_classifiers_equal_the_reference(name):
     model, reference = test_naive.pair(**test_naive.LONGER[name])
     for x, y, w in CHANGING:

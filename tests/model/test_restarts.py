@@ -96,7 +96,7 @@ def flipped(n_flips, n_each=800):
         yield x, (1000.0 + 5.0 * (math.sin(3.0 * x["a"]) + (x["b"] > 0)) * (-1) ** (k // n_each))
 
 
-@pytest.mark.parametrize("parameters", [{}, {"trend": None}], ids=str)
+@pytest.mark.parametrize("parameters", [{}, {"linear": False}], ids=str)
 def test_odd_trees_of_regressors_restart(parameters):
     model = AdaptiveAMFRegressor(4, seed=1, **parameters)
     for k, (x, y) in enumerate(flipped(2), start=1):

@@ -34,7 +34,7 @@ VARIANTS = {
     "learned vote": AMFClassifier(n_estimators=3, vote="learned", split_intensity="relevance"),
     "scaled target": preprocessing.TargetStandardScaler(AMFRegressor(n_estimators=3)),
     "regressor, budget": AdaptiveAMFRegressor(n_estimators=3, max_nodes=15, seed=42),
-    "regressor, trend": AMFRegressor(n_estimators=3, trend="ridge"),
+    "regressor, trend": AMFRegressor(n_estimators=3, linear=True),
     "regressor, vote": AMFRegressor(n_estimators=3, vote="learned", use_aggregation=False),
 }
 STATEFUL = {

@@ -323,7 +323,7 @@ class Forest(RuleBasedStateMachine):
             self.model = river_amf.load(path)
         elif way == "clone":
             self.model = self.model.clone()
-            assert not self.model._has_learnt
+            assert not self.model._has_learned
             self.model.learn_many(*columns_of(self.learned))
         else:
             self.model = getattr(copy, way)(self.model)

@@ -207,8 +207,8 @@ def test_words_and_their_linear_model_are_those_of_the_reference(samples, given)
 @parameters
 def test_the_trees_see_the_chosen_columns(samples, given):
     # so they are those of a forest that learns the rows of columns, where nothing is absent
-    sparse = Forest(3, seed=1, absent="zero", linear=None, **given)
-    dense, naive = Forest(3, seed=1, linear=None), NaiveWords(**given)
+    sparse = Forest(3, seed=1, absent="zero", linear=False, **given)
+    dense, naive = Forest(3, seed=1, linear=False), NaiveWords(**given)
     for x, y in samples[:300]:
         naive.admit(x, y)
         row = naive.row(x)

@@ -128,7 +128,7 @@ def test_forest_equals_mean_of_forests(name):
     both("predict_one", rows[0])
     if is_regressor:
         both("predict_one", rows[0], with_interval=True, level=0.5)
-        both("predict_interval_one", rows[0], lower=0.0)
+        both("predict_interval_one", rows[0])
         both("predict_interval_many", X, level=0.8)
         for q in (0.3, [0.1, 0.9]):
             both("predict_quantile_one", rows[0], q)

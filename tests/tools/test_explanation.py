@@ -132,7 +132,7 @@ def test_voters_give_the_prediction(kind, parameters, x):
     assert (last is not None) == (model.recent == "target")
     if last is not None:
         assert last.prediction["all voters"] == pytest.approx(stacked(tables["Voters"]))
-    if model.trend is not None and x is X:  # where no trend is clipped
+    if model.linear and x is X:  # where no trend is clipped
         added = tables["Inputs of the trends"]["product"].sum()
         assert added == pytest.approx(voters["fast trend"] + voters["smooth trend"])
 

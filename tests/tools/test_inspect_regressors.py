@@ -113,9 +113,9 @@ def test_linear_weights_of_trends():
     assert weights["fast", "color", "profile"] > 1.0
 
 
-def test_linear_weights_need_a_trend():
-    for model in (AMFRegressor(), AdaptiveAMFRegressor(trend=None)):
-        with pytest.raises(ValueError, match="trend=None, but only a regressor with a trend, such"):
+def test_linear_weights_need_linear_models():
+    for model in (AMFRegressor(), AdaptiveAMFRegressor(linear=False)):
+        with pytest.raises(ValueError, match=r"linear=False and vote='learned', but only a forest"):
             inspection.linear_weights(model)
     assert inspection.linear_weights(AdaptiveAMFRegressor()).empty
 

@@ -176,7 +176,7 @@ def test_linear_weights_need_linear_models():
     assert len(table) == 0 and table.weight.dtype == np.float64
     assert [*table] == ["linear_model", "feature", "category", "label", "weight"]
     for model in (AMFClassifier(vote="learned"), AdaptiveAMFClassifier(vote="mean")):
-        with pytest.raises(ValueError, match=r"linear=.* and vote=.*AdaptiveAMFClassifier"):
+        with pytest.raises(ValueError, match=r"linear=.* and vote=.*AdaptiveAMF"):
             inspection.linear_weights(model)
     with pytest.raises(TypeError, match="forest"):
         inspection.linear_weights({})
