@@ -47,8 +47,8 @@ class BlockAnswers(NamedTuple):
     """The predictions for a block of rows."""
 
     answers: NDArray[np.float64]  # (n_rows, n_labels) probabilities, or the `ANSWER` of targets
-    n_known: NDArray[np.int64]  # how many labels were known when each row was predicted
-    labels: list[Any]  # known at the end of the block, or of real targets the origin
+    n_known: NDArray[np.int64]  # number of labels when each row was predicted
+    labels: list[Any]  # at the end of the block, or of real targets the origin
 
 
 class Rows(NamedTuple):
@@ -248,7 +248,7 @@ class _Learner:
         n_rows = len(values)
         stop = rows.start + n_rows
         if n_rows:
-            warn_of_numbers(schema, [(each.feature, each.category) for each in new])
+            warn_of_numbers(schema, [(feature, category) for *_, feature, category in new])
             n_values = np.count_nonzero(~np.isnan(values), axis=1)
             n_features = np.full(n_rows + 1, len(schema))
             engine.cautions.check_presence(arena, n_features, n_values)
@@ -277,11 +277,11 @@ class _Learner:
         factor = growth_factor(arena, n_left)
         arena, n_ready = with_ready(arena, min(block.chunk, n_left), factor)
         stop = start + n_ready
-        new = [each for each in categories if start <= each.row < stop]
+        new = [category for category in categories if start <= category.row < stop]
         if new:
             engine.pending = functools.partial(schema.cut, schema.mark())
-            for each in new:
-                schema.put(each.feature, each.category, block.values[each.row, each.column])
+            for row, column, feature, category in new:
+                schema.put(feature, category, block.values[row, column])
             arena = arena.with_codes(schema.n_codes)
         block.contexts[:] = 0.0
         if engine.late.waiting:

@@ -53,7 +53,7 @@ class Engine(Guarded):
     """A schema, an arena, and delayed labels, for one thread at a time.
 
     `predict` and `learn` are functions of the engine and a sample: closures over the present schema
-    and arena for the common cases, which leave all others to `predict_any` and `learn_any`.
+    and arena for the common cases, which pass all other samples to `predict_any` and `learn_any`.
     """
 
     predict: Predict
@@ -194,7 +194,7 @@ class Engine(Guarded):
         target = float(len(schema.labels) - 1 if reading.label is None else reading.label)
         arena.forget_prediction()  # in which a new category may have another code
         if before.vocabulary not in (None, schema.vocabulary):
-            self.late = LateLabels()  # words that were forgotten leave their slots to others
+            self.late = LateLabels()  # slots of forgotten words are used again
         if is_at_once:
             self.late.drop(schema.key(sample))
         is_late = not is_at_once and self.late.find(schema, arena)

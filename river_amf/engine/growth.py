@@ -80,7 +80,7 @@ def _with_words(
     schema: Schema, arena: Arena, row: Row, max_words: int | None
 ) -> tuple[Schema, Arena, Row]:
     """Return schema and arena with the new words of a sample, and it without those ignored."""
-    # If there are too many words, half of them are forgotten and the others renumbered; those of
+    # If there are too many words, half of them are forgotten and the rest is renumbered; those of
     # the sample come back as new. It may have more words than the bound; then some are ignored.
     vocabulary = schema.vocabulary
     assert vocabulary is not None

@@ -1,4 +1,4 @@
-"""Predictions whose labels have not come, so that a late label finds its own (DESIGN.md)."""
+"""Predictions for delayed labels: each label is scored against its own (DESIGN.md)."""
 
 from __future__ import annotations
 
@@ -34,11 +34,10 @@ _BYTES = 300  # of a prediction, for its objects and dicts
 
 
 class LateLabels:
-    """Predictions whose labels have not come, from the oldest to the newest.
+    """Predictions whose labels are delayed, from the oldest to the newest, by the keys of rows.
 
-    A prediction is one array: the votes of each voter, then the `N_MADE_BY` numbers that made it. A
-    row finds its predictions by its key. The last prediction may still be in the buffer of its
-    sample (`hold`).
+    A prediction is one array: the votes of each voter, then the `N_MADE_BY` numbers that made it.
+    The last prediction may still be in the buffer of the arena (`hold`).
     """
 
     def __init__(self) -> None:
@@ -81,14 +80,14 @@ class LateLabels:
 
     def drop(self, key: bytes, n_learned: float | None = None) -> bool:
         """Remove all predictions of a row, or those made after so many samples; whether any."""
-        found = [
+        numbers = [
             number
             for number in self._numbers.get(key, [])
             if n_learned is None or self.waiting[number][1][LEARNED_AT] == n_learned
         ]
-        for number in found:
+        for number in numbers:
             self._remove(number)
-        return bool(found)
+        return bool(numbers)
 
     def take(self, key: bytes, n_learned: float) -> Numbers | None:
         """Take out the oldest prediction of a row; None if its label comes at once, or if none."""
@@ -156,9 +155,9 @@ class LateLabels:
         n_learned, most = int(arena.n_learned[0]), arena.most_pending
         self.limit(most)
         values = block.values[start:stop].copy()
-        for each in new:  # which were unknown when they were predicted
-            values[each.row - start, each.column] = UNKNOWN
-        are_new = {each.row for each in new}
+        for row, column, *_ in new:  # which were unknown when they were predicted
+            values[row - start, column] = UNKNOWN
+        are_new = {row for row, *_ in new}
         for row, key in enumerate(keys_of(values), start):
             if block.is_at_once:
                 self.keep(key, np.full(N_MADE_BY, float(n_learned)), most)  # like a single row
@@ -215,7 +214,7 @@ def mask_unknown(schema: Schema) -> bool:
 def hand_over(
     kept: Numbers, n_learned: int, arena: Arena, context: Numbers, late_votes: Numbers
 ) -> None:
-    """Write a prediction where kernels find it; its label comes after so many samples."""
+    """Write a prediction to the arrays of the kernels; its label comes after so many samples."""
     made_by, votes = kept[-N_MADE_BY:], _votes(arena, kept)
     context[:] = 0.0
     context[DELAY] = n_learned - made_by[N_LEARNED]
@@ -226,11 +225,11 @@ def hand_over(
 
 
 def _votes(arena: Arena, kept: Numbers) -> Numbers:
-    """Return the votes in a prediction, of shape (voters, labels known then)."""
+    """Return the votes in a prediction, of shape (voters, labels then)."""
     votes = kept[:-N_MADE_BY].reshape(arena.capacities["voter"], -1)
     return votes[:, : _n_known(arena, kept)]
 
 
 def _n_known(arena: Arena, kept: Numbers) -> int:
-    """Return how many numbers of each vote in a prediction mean anything."""
+    """Return how many numbers of each vote in a prediction are in use."""
     return OF_VOTER if arena.task == REGRESSION else int(kept[N_KNOWN - N_MADE_BY])

@@ -116,12 +116,12 @@ def engine_of_file(parameters: Parameters, header: dict[str, Any], arrays: Array
     """Return the engine of a file, or raise FileError or another error if it is not sound."""
     late = {name: arrays.pop(name) for name in PENDING_FIELDS if name in arrays}
     schema = schema_from_json(header, parameters, is_trained=bool(arrays))
-    given = header.pop("cautions", [])
-    require({*given} <= {FEW_FEATURES, LARGE_NODES}, "warnings given")
+    cautions = Cautions(header.pop("cautions", []))
+    require(cautions.given <= {FEW_FEATURES, LARGE_NODES}, "warnings given")
     require(not header, f"entries {shown([*header])}")
     engine = Engine()
     arena = _arena_of_file(parameters, schema, arrays) if arrays else None
-    engine.learned, engine.cautions = Learned(schema, arena), Cautions(given)
+    engine.learned, engine.cautions = Learned(schema, arena), cautions
     if late and arena is not None:
         validation.check_pending(late, arena)
         engine.late = LateLabels.of_arrays(late)

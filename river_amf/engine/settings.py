@@ -139,14 +139,14 @@ def schema_of(parameters: Parameters, labels: Any, warned: set[Hashable]) -> Sch
 
 
 def most_pending(parameters: Parameters) -> int:
-    """Return how many predictions may wait for their labels, 0 if it makes no difference."""
+    """Return how many predictions are kept for delayed labels, 0 if it makes no difference."""
     learns = parameters.task == layout.REGRESSION or parameters.vote == "learned"
     judges = learns or parameters.drift_threshold is not None
     return min(int(parameters.max_delayed_labels), NO_LIMIT) if judges else 0
 
 
 def has_words(parameters: Parameters) -> bool:
-    """Whether an absent number counts as 0, so that numeric features are words."""
+    """Return whether an absent number counts as 0, so that numeric features are words."""
     return parameters.absent == "zero"
 
 

@@ -1,8 +1,7 @@
-"""Blocks by columns: which rows have to be read one by one, and the numbers of all others.
+"""Blocks by columns: find the rows that are read one by one, and encode the ordinary ones.
 
 A row is *odd* if it brings a new feature or label, or a value, label or target that is not plainly
-right; it goes through the code for single samples, errors included. All other rows are ordinary:
-they bring new categories of known features at most.
+right. Ordinary rows bring new categories at most.
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def is_odd(column: Column, schema: Schema) -> Mask:
 
 
 def _is_plain(schema: Schema, name: Hashable, value: Any) -> bool:
-    """Return whether a known feature takes a value, which has then one meaning for certain."""
+    """Return whether a value has one meaning for certain in a known feature."""
     coding = schema.coding(name)
     mismatches: Mismatches = {}
     try:

@@ -32,7 +32,7 @@ def column_order(name: Hashable) -> tuple[str, str]:
 
 
 def ascending(values: Iterable[Any]) -> list[Any]:
-    """Return values in ascending order, those of several types by type.
+    """Return values in ascending order, by type if there are several.
 
     >>> ascending([2, "a", 1]), ascending([2, 10])
     ([1, 2, 'a'], [2, 10])
@@ -116,7 +116,7 @@ Encoder = Callable[..., EncodedSample | None]
 def row_encoder(
     columns: Mapping[Hashable, int], codes: Mapping[Hashable, Codes], sample: EncodedSample
 ) -> Encoder:
-    """Return a function that encodes a sample of known features and categories, or returns None."""
+    """Return a function that encodes a sample unless anything is new; then it returns None."""
     # It is a closure because looking up attributes would take half of its time.
     names = list(columns)
     n_features = len(names)

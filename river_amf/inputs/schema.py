@@ -53,14 +53,14 @@ class Reading(NamedTuple):
     row: Row  # its values, as they will be encoded
     numeric: list[Hashable]  # new features, or words
     categorical: list[Hashable]
-    categories: list[tuple[Hashable, Hashable]]  # (feature, category), also for known features
+    categories: list[tuple[Hashable, Hashable]]  # (feature, category), also for old features
     mismatches: Mismatches  # that count as missing
     y: Any = None  # the label or target
     label: float | None = None  # its number, None if it is new
 
     @property
     def brings(self) -> bool:
-        """Whether there are new features, words or categories."""
+        """Return whether there are new features, words or categories."""
         return bool(self.numeric or self.categorical or self.categories)
 
 
@@ -318,7 +318,7 @@ class Schema:
         """Check a sample, and return what is new in it, or raise TypeError or ValueError."""
         if self.vocabulary is not None and (reading := self._read_numbers(x)):
             return reading
-        # Each value is read once, because those of odd types may change or raise the second time.
+        # Each value is read once, as one of an odd type may change or raise the second time.
         reading = Reading({}, [], [], [], {})
         row = reading.row
         for name, value in self._items(x):
@@ -406,7 +406,7 @@ class Schema:
         return self.replacing(_columns=self._columns | columns, _categories=codings)
 
     def put(self, name: Hashable, category: Hashable, code: float) -> None:
-        """Give a category of a known feature a code, which another one may lose."""
+        """Give a category a code, which another one may lose."""
         self._categories[name].put(category, int(code))
 
     def use(self) -> None:

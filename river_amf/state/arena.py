@@ -4,9 +4,8 @@ Everything that the trees have learned is in these arrays, so copying them copie
 kernels fill the arrays but never allocate them; that is up to this module. Which arrays
 there are, and how they grow, follows from the table in `layout`.
 
-An arena never changes its arrays for others: to grow, a new arena is made, which shares what stays
-as it is. The engine puts it in the place of the old one in one step, so nothing that interrupts the
-growth, such as a signal or a lack of memory, can leave a forest between two sizes.
+An arena keeps its arrays: to grow, a new arena is made, which shares those that stay. The engine
+replaces the old one in one step, so no signal or lack of memory leaves a forest between two sizes.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _FIRST_ROWS = 64
 _FIRST_WORDS = 64
 _SMALL = 2**20  # bytes; arrays up to this size are cheap to move
 _ARRAY_BYTES = sys.getsizeof(np.empty(0))  # around its data
-_PENDING_BYTES = 2**24  # of predictions that wait for their labels
+_PENDING_BYTES = 2**24  # of predictions for delayed labels
 _CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
 
 
@@ -134,11 +133,10 @@ class PredictionBuffer(NamedTuple):
 
 
 class Arena:
-    """The arrays of a forest, those of `FIELDS`, as attributes."""
+    """The arrays of a forest (`FIELDS`) as attributes."""
 
-    # Where fewer entries are in use than an array holds, the rest is spare capacity, which pickles
-    # leave out. That of features is NaN ("never seen") and that of classes is zero; that of
-    # nodes and boxes is undefined until a kernel adds one.
+    # Pickles leave out spare capacity. That of features is NaN ("never seen") and that of classes
+    # is zero; that of nodes and boxes is undefined until a kernel adds one.
 
     if TYPE_CHECKING:
 
@@ -252,7 +250,7 @@ class Arena:
         self.output.kept[VERSION - N_MADE_BY] = -1.0
 
     def made_by(self, answers: Array) -> Array:
-        """Return what predictions of this forest keep of it, a row for each of these answers."""
+        """Return the state of the forest that predictions keep, a row for each of these answers."""
         counters = self.counters[0]
         made_by = np.zeros((len(answers), N_MADE_BY))
         made_by[:, N_LEARNED] = counters["n_learned"]
@@ -300,9 +298,6 @@ class Arena:
             return self
         return self.resized(place=1 + (1 << (n_codes - 1).bit_length()))
 
-    def _has_capacity(self, lengths: dict[str, int]) -> bool:
-        return all(length <= self.capacities[axis] for axis, length in lengths.items())
-
     def with_words(self, n_words: int, most: int) -> Arena:
         """Return an arena with capacity for a number of words, of which there may be `most`."""
         if n_words <= self.capacities["word"] <= 1 + most:
@@ -342,25 +337,20 @@ class Arena:
             self.can_learn = False  # as lists may grow longer than before
             return self
 
-    def extended(
-        self,
-        is_categorical: Sequence[bool],
-        n_labels: int,
-        dirichlet: float,
-    ) -> Arena:
-        """Return an arena that knows new features and labels.
+    def extended(self, is_categorical: Sequence[bool], n_labels: int, dirichlet: float) -> Arena:
+        """Return an arena with new features and labels.
 
         `is_categorical` and `n_labels` count all features and labels. If there are more labels than
         classes of the prior, it gets a new prior, with the Dirichlet parameter given.
         """
-        # To existing nodes and rows, a new feature is one that they have never seen (NaN). The
-        # range of a categorical feature counts as 1, as do all ranges under "unit" intensity; the
-        # other intensities follow from the ranges, which the kernels keep.
+        # In existing nodes and rows, a new feature is missing (NaN). The range of a categorical
+        # feature counts as 1, as do all ranges under "unit" intensity; the other intensities
+        # follow from the ranges, which the kernels keep.
         n_features = len(is_categorical)
         settings = self.settings.copy()
         n_classes = max(n_labels, int(settings["n_classes"][0]))
         capacities = self._enough(n_features, sum(is_categorical), n_classes)
-        changed = ("is_categorical", "intensity", "stand_ins")
+        changed = "is_categorical", "intensity", "stand_ins"
         arrays = {name: getattr(self, name).copy() for name in changed}
         arrays |= self._resized_arrays(capacities) | {"settings": settings}
         if n_labels > settings["n_classes"][0]:
@@ -368,15 +358,15 @@ class Arena:
             arrays["pure"] = np.full_like(self.pure, np.nan)  # it follows from the prior
         new = slice(int(settings["n_features"][0]), n_features)
         arrays["is_categorical"][:n_features] = is_categorical
-        by_range = ~arrays["is_categorical"][new].astype(bool) & bool(settings["range_intensity"])
+        categorical = arrays["is_categorical"][new].astype(bool)
+        by_range = ~categorical & bool(settings["range_intensity"])
         arrays["intensity"][:, new] = np.where(by_range, 0.0, 1.0)
         if not settings["n_words"][0]:
-            categorical = arrays["is_categorical"][new].astype(bool)
             arrays["stand_ins"][new] = np.where(categorical, MISSING_CODE, np.nan)
         settings["n_features"], settings["n_labels"] = n_features, n_labels
         settings["n_numeric"] = n_features - sum(is_categorical)
         settings["has_categories"] = any(is_categorical)
-        # In place if there is room: nobody reads these rows yet, and they are the same each time.
+        # In place if there is room: these rows are not in use yet, and the same each time.
         directions = arrays.get("directions", self.directions)
         for draw, key in enumerate(_keys_of_draws(self.linear_models, self.trends)):
             for j in range(new.start, n_features):
@@ -397,7 +387,8 @@ class Arena:
             is_exact = is_small or self.settings["n_features"][0] == 0
             capacity = n_features if is_exact else n_features + n_features // 2
             capacities |= lengths_of_features(self.settings, capacity)
-        if not self._has_capacity(lengths_of_categorical(self.settings, n_categorical)):
+        lengths = lengths_of_categorical(self.settings, n_categorical)
+        if any(length > self.capacities[axis] for axis, length in lengths.items()):
             capacities |= lengths_of_categorical(self.settings, rounded_up(n_categorical))
         if n_classes > self.capacities["class"]:
             capacity = n_classes if is_small else n_classes + self.capacities["class"] // 2
@@ -434,7 +425,7 @@ class Arena:
                 f"this forest was saved by another release of river_amf (its array layout is "
                 f"{layout}, this release has {LAYOUT}); load it with that release"
             )
-        # copied to our own dtypes: those of a pickle are equal, but would change later pickles
+        # copied to the dtypes of `FIELDS`: those of a pickle are equal, but change later pickles
         arrays = {name: np.empty(array.shape, FIELDS[name].dtype) for name, array in state.items()}
         for name, array in state.items():
             arrays[name][...] = array
@@ -524,7 +515,7 @@ def draw_directions(key: int, column: int, n: int = N_COSINES) -> Numbers:
 
 
 def _uniform(key: int, number: int, n: int) -> Numbers:
-    """Return numbers from [0, 1); each number of a sequence gives others."""
+    """Return numbers from [0, 1), which differ for each number of a sequence."""
     # raw bits, because numpy may change how it makes floats of them
     bits = np.random.Philox(key=[int(key), number]).random_raw(n)
     fractions: Numbers = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
