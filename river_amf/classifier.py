@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from river import base
 
-from river_amf.engine.forest_engine import Engine
+from river_amf.engine.engine import Engine
 from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.state.layout import CLASSIFICATION

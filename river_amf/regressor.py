@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from river import base
 from river.conf import Interval
 
-from river_amf.engine.forest_engine import BlockAnswers, Engine
+from river_amf.engine.blocks import BlockAnswers
+from river_amf.engine.engine import Engine
 from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.inputs.targets import Targets

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.explain import paths
-from river_amf.inputs.encoding import Features
-from river_amf.inputs.sparse_features import SparseFeatures
+from river_amf.inputs.schema import Schema
 from river_amf.state.arena import Arena
 from river_amf.state.layout import place_of
 
@@ -55,9 +54,7 @@ def predictions(arena: Arena, outputs: ExpertOutputs) -> NDArray[np.float64]:
     return votes
 
 
-def inputs(
-    arena: Arena, features: Features, outputs: ExpertOutputs | None = None
-) -> Iterator[Input]:
+def inputs(arena: Arena, features: Schema, outputs: ExpertOutputs | None = None) -> Iterator[Input]:
     """Yield the inputs of the linear models on features, with their values in a sample."""
     linear_models, n_labels = vote_weights(arena), int(arena.settings["n_labels"][0])
     if LOGISTIC in linear_models:
@@ -80,8 +77,8 @@ def inputs(
                 yield (LOGISTIC, name, category, of_code, value)
             row += 1
     if WORDS in linear_models:
-        assert isinstance(features, SparseFeatures)
         of_words, vocabulary = arena.word_weights[:, :n_labels], features.vocabulary
+        assert vocabulary is not None
         slots, sizes = vocabulary.slots, {}
         if outputs is not None:  # only its words, of which there are few
             sizes = {int(slot): _scaled(arena.words[int(slot)], x) for slot, x in outputs.words}

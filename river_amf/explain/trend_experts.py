@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.explain.linear_experts import ExpertOutputs, Input
-from river_amf.inputs.encoding import Features
+from river_amf.inputs.schema import Schema
 from river_amf.kernels.regression.target_pool import DOUBT, MARGIN, OF_LAST, OF_TRENDS, OF_VOTERS
 from river_amf.kernels.regression.trends import FAST_TERMS, SMOOTH_TERMS
 from river_amf.state.arena import Arena
@@ -102,9 +102,7 @@ def _mean(total: float, weight: float) -> float:
     return float(total / weight) if weight > 0.0 else 0.0
 
 
-def inputs(
-    arena: Arena, features: Features, outputs: ExpertOutputs | None = None
-) -> Iterator[Input]:
+def inputs(arena: Arena, features: Schema, outputs: ExpertOutputs | None = None) -> Iterator[Input]:
     """Yield the inputs of the trends, with their values in a sample."""
     # With a sample, all random Fourier features are one input. Features that share a slot enter it
     # with either sign; the sum of their profiles has the name of the first of them.

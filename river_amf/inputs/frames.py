@@ -14,9 +14,8 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.invalid import OF_VALUES
+from river_amf.inputs.invalid import OF_VALUES, in_row
 from river_amf.inputs.kinds import EXACT, LARGEST_WEIGHT, as_category, check_weight, plain, shown
-from river_amf.inputs.row_problems import in_row
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,9 +11,8 @@ import pandas as pd
 from river import compose
 
 from river_amf.inputs import frames
-from river_amf.inputs.invalid import INVALID
+from river_amf.inputs.invalid import INVALID, renumbered
 from river_amf.inputs.kinds import plain, shown
-from river_amf.inputs.row_problems import renumbered
 from river_amf.keyed.keys import key_of, key_text
 
 MANY = 200  # rows of a key; fewer are faster one by one

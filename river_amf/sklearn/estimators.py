@@ -16,9 +16,8 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from river_amf import inspection
 from river_amf.inputs import dates, frames, sparse_rows
-from river_amf.inputs.invalid import INVALID
+from river_amf.inputs.invalid import INVALID, renumbered
 from river_amf.inputs.kinds import shown
-from river_amf.inputs.row_problems import renumbered
 from river_amf.parameters import flag
 from river_amf.sklearn import checks
 

@@ -19,7 +19,7 @@ import numpy as np
 from river_amf import AMFClassifier, kernels
 model = AMFClassifier(n_estimators=2)
 model.learn_one({"a": 1.0}, "x")
-arena, sample = model._arena, model._features.encode({"a": 1.0})
+arena, sample = model._arena, model._features.encode_any({"a": 1.0})
 visits = np.zeros(9, kernels.VISIT)
 kernels.trace_sample(arena.address, 2, sample.address, visits.ctypes.data)  # of trees 0 and 1
 """

@@ -11,7 +11,7 @@ import pytest
 from test_naive import ADAPTIVE, check_same_tree, pair
 
 from river_amf import AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, inspection
-from river_amf.engine import sample_engine
+from river_amf.engine import engine
 from river_amf.state import arena as state
 from river_amf.state import layout
 
@@ -139,7 +139,7 @@ def test_next_call_finishes_sample_of_some_trees(monkeypatch, error, where, call
             forest.learn_one(x, y)
     twin.learn_one(*CHAIN[-1])
     with monkeypatch.context() as patched:
-        function = getattr(sample_engine, where)
+        function = getattr(engine, where)
 
         def breaking(*arguments):
             status = function(*arguments)
@@ -147,7 +147,7 @@ def test_next_call_finishes_sample_of_some_trees(monkeypatch, error, where, call
                 raise error
             return status
 
-        patched.setattr(sample_engine, where, breaking)
+        patched.setattr(engine, where, breaking)
         with pytest.raises(error):
             model.learn_one(*CHAIN[-1])
     NEXT_CALLS[call](model)
