@@ -19,19 +19,20 @@ from river_amf import persistence
 from river_amf.cli import options
 from river_amf.cli.prediction_csv import PredictionWriter
 from river_amf.evaluation import EvaluationError, Stream
-from river_amf.evaluation.comparison import cell_text, title_of
+from river_amf.evaluation.comparison import cell_text, check_delay, comparison_of, title_of
 from river_amf.evaluation.metrics import OfIntervals, make_metrics
+from river_amf.evaluation.models import describe
 from river_amf.evaluation.naive import NaiveBaselines
 from river_amf.evaluation.prequential import (
     Step,
-    even_checkpoints,
     has_intervals,
+    round_interval,
     warm_up_model,
 )
 from river_amf.evaluation.recording import Steps
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.runs import Ran, Run, attempt, check_delay, describe
-from river_amf.evaluation.sources import read_source, reason_of
+from river_amf.evaluation.runs import Run, attempt
+from river_amf.evaluation.sources import reason_of
 from river_amf.evaluation.streams import ROWS, Record, Sample
 from river_amf.evaluation.tasks import TASKS, Task
 from river_amf.inputs.encoding import ascending
@@ -134,9 +135,9 @@ def _make_model(arguments: argparse.Namespace, task: Task, stream: Stream) -> An
     """Return the chosen model with the given options."""
     name = arguments.model
     has_words = stream.text is not None
-    make = task.maker(name, arguments.seed, reason_of(stream), has_words=has_words)
+    make = task.maker(name, arguments.seed, reason=reason_of(stream), has_words=has_words)
     try:
-        model: Any = task.made(make)
+        model: Any = task.make(make)
     except EvaluationError as error:  # such as for a seed out of the model's range
         raise EvaluationError(f"model {name!r} {error}") from error
     if arguments.save is not None and not isinstance(model, persistence.Saved):
@@ -176,16 +177,16 @@ def _print_table(arguments: argparse.Namespace, stream: Stream, model: Any, this
         if writer is not None:
             writer.write(record, step.prediction, step.beside)
         if step.n % every == 0:
-            row(str(step.n), this.measure(model))
+            row(str(step.n), this.measure())
 
     line(*titles)
-    every = ROWS if stream.later is not None else even_checkpoints(stream.n_samples).step
+    every = ROWS if stream.later is not None else round_interval(stream.n_samples)
     with _writer(arguments, stream, model) as writer:
         try:
             this.go(lambda: model, samples(), on_step)
         finally:
             if this.n_samples % every:
-                row(str(this.n_samples), this.measure(model))
+                row(str(this.n_samples), this.measure())
             for name, values in naive.rows().items() if this.n_samples else ():
                 row(name, values)
 
@@ -211,7 +212,7 @@ def _write_page(arguments: argparse.Namespace, stream: Stream, task: Task, this:
     for name in task.floors:
         if name not in runs:
             runs[name] = Run(this.metrics, None, this.steps, this.delay)
-            attempt(runs[name], functools.partial(task.made, task.maker(name, None)), samples)
-    ran = Ran(read_source(stream), runs, task.floors, arguments.seed)
-    report_of(ran).save(arguments.html)
+            make = functools.partial(task.make, task.maker(name, None))
+            attempt(runs[name], make, samples, disable=True)
+    report_of(comparison_of(stream, runs, task.floors), arguments.seed).save(arguments.html)
     options.report_written("the page", arguments.html)

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 from river.utils.pretty import humanize_bytes
 
-from river_amf.evaluation.metrics import Metric
-from river_amf.evaluation.runs import Model, Ran, run_models
+from river_amf.evaluation.metrics import Metric, make_metrics
+from river_amf.evaluation.models import Model, by_name, maker_of
+from river_amf.evaluation.prequential import round_interval
+from river_amf.evaluation.recording import Steps
+from river_amf.evaluation.runs import Run, attempt
+from river_amf.evaluation.sources import read_source, reason_of
+from river_amf.evaluation.streams import Stream
+from river_amf.evaluation.tasks import FORESTS, TASKS, of_models
+from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.kinds import printable
+from river_amf.parameters import flag, integer
+
+_WINDOWS = 30  # by default, approximately
 
 # of the target's unit and any size
 _FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
@@ -42,6 +52,8 @@ class Comparison:
         run may be shorter; the one in which a model fails is left out.
     floors
         Names of the models that look at no features, such as `"majority"`.
+    stream, runs, interrupt
+        The samples; the `Run` of each model by name; and the Ctrl-C that ended them early, or None.
 
     Examples
     --------
@@ -57,6 +69,9 @@ class Comparison:
     table: pd.DataFrame
     curves: pd.DataFrame
     floors: Sequence[str] = ()
+    stream: Stream | None = None
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    interrupt: KeyboardInterrupt | None = None
 
     def __repr__(self) -> str:
         return displayed(self.table).to_string()
@@ -77,6 +92,7 @@ def compare(
     progress: bool = False,
     task: str | None = None,
     delay: int = 0,
+    record: bool = False,
 ) -> Comparison:
     """Run models over one stream, test-then-train, and compare their results.
 
@@ -117,6 +133,8 @@ def compare(
     delay
         Number of predictions from that of a sample, with it, until its label comes, as in river:
         with 0 or 1 it comes at once. It must be less than the number of samples.
+    record
+        Whether to record what `report` shows, with its models and its windows.
 
     Examples
     --------
@@ -138,27 +156,61 @@ def compare(
     >>> comparison.table["MAE"].idxmax()
     'mean'
     """
-    options: Any = {"window": window, "limit": limit, "seed": seed, "progress": progress}
-    options |= {"task": task, "delay": delay}
-    return comparison_of(run_models(dataset, models, metrics, target=target, **options))
+    integer(1, optional=True)("window", window)
+    integer(1, optional=True)("limit", limit)
+    integer(0)("delay", delay)
+    flag("progress", progress)
+    named = {} if models is None else by_name(models)
+    stream = read_source(dataset, limit, task, of_models(named.values()), target)
+    check_delay(delay, stream.n_samples)
+    chosen, reason = TASKS[stream.task], reason_of(stream) if task is None else ""
+    reference = chosen.floors if record else chosen.reference
+    usual = () if named else FORESTS if record else chosen.usual
+    named |= {name: name for name in (*usual, *reference) if name not in named}
+    for name, model in named.items():
+        chosen.check(name, model, reason)
+    options: Any = {"reason": reason, "has_words": stream.text is not None}
+    makers = {name: maker_of(model, chosen, seed, **options) for name, model in named.items()}
+    columns = make_metrics(metrics or (), chosen.name, stream.samples, stream.name)
+    steps = Steps(stream.n_samples, window) if record else None
+    window = window or round_interval(stream.n_samples, _WINDOWS)
+    runs = {name: Run(columns, window, steps, delay) for name in makers}
+    interrupt = None
+    try:
+        for name, make in makers.items():
+            bar: Any = {"desc": printable(name), "disable": not progress}
+            attempt(runs[name], make, stream.samples, total=stream.n_samples, **bar)
+    except KeyboardInterrupt as error:  # the table reports it
+        interrupt = error
+    floors = tuple(name for name in chosen.floors if named.get(name) == name)
+    return comparison_of(stream, runs, floors, interrupt)
 
 
-def comparison_of(ran: Ran) -> Comparison:
+def check_delay(delay: int, n_samples: int) -> None:
+    """Raise EvaluationError if no label would come before the end."""
+    if delay >= max(n_samples, 2):
+        raise EvaluationError(
+            f"delay must be less than the number of samples, {n_samples}, got {delay}"
+        )
+
+
+def comparison_of(
+    stream: Stream,
+    runs: Mapping[str, Run],
+    floors: Sequence[str],
+    interrupt: KeyboardInterrupt | None = None,
+) -> Comparison:
     """Return the results of models that have run."""
-    metrics = next(iter(ran.runs.values())).metrics
-    types = {"n_samples": "int64", **dict.fromkeys(metrics, "float64")}
-    rows = [{"model": name, **row} for name, run in ran.runs.items() for row in run.rows]
-    curves = pd.DataFrame(rows, columns=["model", *types]).astype(types)
-    return Comparison(ran.source.stream.name, table_of(ran), curves, ran.floors)
-
-
-def table_of(ran: Ran) -> pd.DataFrame:
-    """Return the results of each model over the whole stream."""
-    rows = [
+    metrics = next(iter(runs.values())).metrics
+    table = [
         {"model": name, "n_samples": run.n_samples, **run.figures, "status": run.status}
-        for name, run in ran.runs.items()
+        for name, run in runs.items()
     ]
-    return pd.DataFrame(rows).set_index("model")
+    types = {"n_samples": "int64", **dict.fromkeys(metrics, "float64")}
+    rows = [{"model": name, **row} for name, run in runs.items() for row in run.rows]
+    curves = pd.DataFrame(rows, columns=["model", *types]).astype(types)
+    by_model = pd.DataFrame(table).set_index("model")
+    return Comparison(stream.name, by_model, curves, floors, stream, runs, interrupt)
 
 
 def cell_text(column: str, value: float) -> str:

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from river_amf._version import __version__
-from river_amf.evaluation.comparison import displayed, table_of
+from river_amf.evaluation.comparison import Comparison, compare, displayed
 from river_amf.evaluation.metrics import Metric, smaller_is_better
-from river_amf.evaluation.runs import Model, Ran, run_models
+from river_amf.evaluation.models import Model
 from river_amf.pages.records import Records
 
 if TYPE_CHECKING:
     from river_amf.pages.document import Page
 
 _LONGEST = 300  # characters of a model as code
+_BY_MODEL = ("relevance", "reliability", "labels", "confusion", "points", "latest")
 
 
 class Report(Records):
@@ -117,39 +118,34 @@ def report(
     >>> bool(curve[5000] < 0.1 < curve[5400])
     True
     """
-    return report_of(run_models(samples, models, metrics, **options, is_report=True))
+    comparison = compare(samples, models, metrics, **options, record=True)
+    return report_of(comparison, options.get("seed"))
 
 
-def report_of(ran: Ran) -> Report:
-    """Return the report of models that have run."""
-    recorders = {name: run.recorder for name, run in ran.runs.items()}
-    recorded = {name: each for name, each in recorders.items() if each and each.rows}
-    tables = {name: recorder.tables() for name, recorder in recorded.items()}
-    rows = [{"model": name, **row} for name, each in recorded.items() for row in each.rows]
-    stream, first = ran.source.stream, next(iter(ran.runs.values()))
-    assert first.steps is not None  # or nothing was recorded
+def report_of(comparison: Comparison, seed: int | None) -> Report:
+    """Return the report of a comparison that has recorded its runs."""
+    stream, runs = comparison.stream, comparison.runs
+    first = next(iter(runs.values()))
+    assert stream is not None and first.steps is not None  # or nothing was recorded
+    recorders = {name: run.recorder for name, run in runs.items() if run.recorder is not None}
+    tables = {name: recorder.tables() for name, recorder in recorders.items() if recorder.rows}
+    rows = [{"model": name, **row} for name in tables for row in recorders[name].rows]
+    facts = {"stream": stream.name, "target": stream.target, "task": stream.task}
+    facts |= {"rows": f"{stream.n_samples:,}", "delay": str(first.delay) if first.delay else None}
+    facts |= {f"model {name}": run.described[:_LONGEST] for name, run in runs.items()}
+    facts |= {"seed": None if seed is None else str(seed), "version": f"river_amf {__version__}"}
+    facts |= {"date": f"{dt.datetime.now():%Y-%m-%d %H:%M}"}
     return Report(
         name=stream.name,
-        task=ran.source.task.name,
+        task=stream.task,
         drifts=tuple(place for place in stream.drifts if place < stream.n_samples),
-        table=table_of(ran),
-        floors=ran.floors,
-        facts=_facts(ran, first.delay),
+        table=comparison.table,
+        floors=comparison.floors,
+        facts={name: fact for name, fact in facts.items() if fact},
         window=first.steps.window,
         curves=pd.DataFrame(rows, columns=None if rows else ["model", "n_samples"]),
         **{
-            kind: {name: its[kind] for name, its in tables.items() if kind in its}
-            for kind in ("relevance", "reliability", "labels", "confusion", "points", "latest")
+            kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}
+            for kind in _BY_MODEL
         },
     )
-
-
-def _facts(ran: Ran, delay: int) -> dict[str, str]:
-    """Return what was run, by name; without what was not given."""
-    stream = ran.source.stream
-    facts = {"stream": stream.name, "target": stream.target, "task": ran.source.task.name}
-    facts |= {"rows": f"{stream.n_samples:,}", "delay": str(delay) if delay else None}
-    facts |= {f"model {name}": run.described[:_LONGEST] for name, run in ran.runs.items()}
-    facts |= {"seed": None if ran.seed is None else str(ran.seed)}
-    facts |= {"version": f"river_amf {__version__}", "date": f"{dt.datetime.now():%Y-%m-%d %H:%M}"}
-    return {name: fact for name, fact in facts.items() if fact}

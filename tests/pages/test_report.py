@@ -20,9 +20,9 @@ from river_amf import (
     inspection,
 )
 from river_amf.evaluation.metrics import LogLoss
+from river_amf.evaluation.models import describe
 from river_amf.evaluation.prequential import most_probable
 from river_amf.evaluation.recording import Steps
-from river_amf.evaluation.runs import describe
 
 
 def labelled(n_samples, labels=("a", 1, (2, "b")), seed=0):
