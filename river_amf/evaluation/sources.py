@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from river.datasets import base
 
-from river_amf.evaluation.loading import check_task, load_stream, task_of_dataset
+from river_amf.evaluation.loading import check_task, load_stream
 from river_amf.evaluation.streams import REGRESSION, Sample, Stream, task_of_values
 from river_amf.evaluation.tasks import Task
-from river_amf.evaluation.tracks import dataset_name
+from river_amf.evaluation.tracks import dataset_name, read_dataset
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.inputs import sparse_rows
 from river_amf.inputs.frames import as_samples
@@ -75,13 +75,11 @@ def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
     is_endless = isinstance(dataset, base.SyntheticDataset) and not dataset.n_samples
     if is_endless and limit is None:
         raise EvaluationError(f"{name} is endless; set a limit")
+    if isinstance(dataset, base.Dataset) and target is None:
+        return read_dataset(dataset, limit)
     pairs, column = _pairs(dataset, target)
-    is_file = isinstance(dataset, base.FileDataset)  # which river closes at its end
-    samples = list(itertools.islice(read_pairs(pairs), None if is_file else limit))[:limit]
-    is_dataset = isinstance(dataset, base.Dataset)
-    task = task_of_dataset(dataset) if is_dataset else task_of_values([y for _, y in samples])
-    drifts = getattr(dataset, "drifts", ())
-    return Stream(name, samples, task=task, target=column, drifts=drifts)
+    samples = list(itertools.islice(read_pairs(pairs), limit))
+    return Stream(name, samples, task=task_of_values([y for _, y in samples]), target=column)
 
 
 def _pairs(dataset: Any, target: Any) -> tuple[Iterable[Any], Any]:
