@@ -96,7 +96,7 @@ def report(
     """Run models over one stream, test-then-train, and report what happened along it.
 
     This is `compare`, with more that is recorded on the way: about 300 points of each curve,
-    whatever the length of the stream, and no predictions beyond those of a point.
+    whatever the length of the stream, and a few numbers about each prediction.
 
     Parameters
     ----------
@@ -127,9 +127,9 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
     stream, runs = comparison.stream, comparison.runs
     first = next(iter(runs.values()))
     assert stream is not None and first.steps is not None  # or nothing was recorded
-    recorders = {name: run.recorder for name, run in runs.items() if run.recorder is not None}
-    tables = {name: recorder.tables() for name, recorder in recorders.items() if recorder.rows}
-    rows = [{"model": name, **row} for name in tables for row in recorders[name].rows]
+    recorders = {n: run.recorder for n, run in runs.items() if run.recorder and run.n_samples}
+    tables = {name: recorder.tables() for name, recorder in recorders.items()}
+    curves = [recorder.curves().assign(model=name) for name, recorder in recorders.items()]
     facts = {"stream": stream.name, "target": stream.target, "task": stream.task}
     facts |= {"rows": f"{stream.n_samples:,}", "delay": str(first.delay) if first.delay else None}
     facts |= {f"model {name}": run.described[:_LONGEST] for name, run in runs.items()}
@@ -143,7 +143,7 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
         floors=comparison.floors,
         facts={name: fact for name, fact in facts.items() if fact},
         window=first.steps.window,
-        curves=pd.DataFrame(rows, columns=None if rows else ["model", "n_samples"]),
+        curves=pd.concat(curves) if curves else pd.DataFrame(columns=["model", "n_samples"]),
         **{
             kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}
             for kind in _BY_MODEL
