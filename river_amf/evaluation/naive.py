@@ -6,27 +6,27 @@ from typing import Any
 
 from river import metrics
 
-from river_amf.evaluation.tasks import REGRESSION, Task
+from river_amf.evaluation.streams import REGRESSION
+from river_amf.evaluation.tasks import TASKS
 
 
 class NaiveBaselines:
     """The predictions of the reference baselines of a task, updated in place, and their metrics.
 
-    >>> from river_amf.evaluation.tasks import CLASSIFICATION
-    >>> naive = NaiveBaselines(CLASSIFICATION)
+    >>> naive = NaiveBaselines("classification")
     >>> for y in "aab":
     ...     naive.add(y)
     >>> naive.rows()
     {'majority': {'accuracy': 0.5}}
     """
 
-    def __init__(self, task: Task) -> None:
-        self._is_regression = task is REGRESSION
+    def __init__(self, task: str) -> None:
+        self._is_regression, names = task == REGRESSION, TASKS[task].reference
         kinds: Any = {"MAE": metrics.MAE, "RMSE": metrics.RMSE, "R2": metrics.R2}
         kinds = kinds if self._is_regression else {"accuracy": metrics.Accuracy}
-        self._metrics = {n: {kind: make() for kind, make in kinds.items()} for n in task.reference}
+        self._metrics = {n: {kind: make() for kind, make in kinds.items()} for n in names}
         # of the next target; river's mean and last value begin with 0
-        first = dict.fromkeys(task.reference, 0.0)
+        first = dict.fromkeys(names, 0.0)
         self._predictions: dict[str, Any] = first if self._is_regression else {}
         self._n, self._mean = 0, 0.0
         self._counts: dict[Any, int] = {}

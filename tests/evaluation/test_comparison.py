@@ -29,7 +29,6 @@ from river import (
 from river_amf import AMFClassifier, AMFRegressor, baselines, evaluation
 from river_amf.evaluation import EvaluationError, compare, load_stream
 from river_amf.evaluation.naive import NaiveBaselines
-from river_amf.evaluation.tasks import TASKS
 
 FIGURES = ["accuracy", "kappa", "log-loss", "us_per_sample", "memory"]
 SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]
@@ -143,7 +142,7 @@ def test_figures_of_regressors_are_those_of_river():
 )
 def test_naive_baselines_are_always_beside(samples, task):
     table = compare(samples, "amf", seed=1).table
-    naive = NaiveBaselines(TASKS[task])
+    naive = NaiveBaselines(task)
     for _, y in samples:
         naive.add(y)
     assert table.index.tolist() == ["amf", *naive.rows()]
