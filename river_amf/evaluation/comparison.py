@@ -39,17 +39,17 @@ class Comparison:
         Name of the stream.
     table
         DataFrame with one row per model: `n_samples` (the number of samples learned), the metrics,
-        `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`,
-        which is `"ok"`, or says after how many samples Ctrl-C ended the run, or why the model
-        failed, in which case its values are NaN. `coverage` is the share of targets in their
-        prediction interval (of level 0.9 for our forests), and `width` its mean width; both are NaN
-        for models without, as is the log-loss without probabilities. There, a label that a
+        `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`:
+        `"ok"`, the number of samples at which Ctrl-C ended the run, or the error of the model,
+        whose values are then NaN. `coverage` is the share of targets in their prediction interval
+        (of level 0.9 for our forests), and `width` its mean width; these are NaN for models without
+        intervals, and so is the log-loss without probabilities. In the log-loss, a label that a
         prediction does not name has probability 0 (which counts as 1e-15), unless it is new to the
         stream: such samples are left out.
     curves
         DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
-        and all metrics over its samples, NaN if there was nothing to score. The last window of a
-        run may be shorter; the one in which a model fails is left out.
+        and all metrics over its samples, NaN without any to score. The last window of a run may be
+        shorter; the one in which a model fails is left out.
     floors
         Names of the models that look at no features, such as `"majority"`.
     stream, runs, interrupt
@@ -97,11 +97,11 @@ def compare(
     """Run models over one stream, test-then-train, and compare their results.
 
     The most frequent label, or for numbers the mean and the last value, are always beside them. The
-    results are those of `river.evaluate.progressive_val_score`, except that river's `CrossEntropy`
-    takes a label that is not named for one that is certain (see `Comparison`). An exception that a
-    model raises ends its run and is reported in its row. Ctrl-C ends the comparison and returns the
-    results so far. What is no model or metric raises TypeError, a number out of range or a name
-    given twice ValueError, and a stream or name that cannot be used EvaluationError.
+    results are those of `river.evaluate.progressive_val_score`, but for the log-loss (see
+    `Comparison`). A model that raises an error ends with it in its row, and Ctrl-C ends the
+    comparison with the results so far. An argument of another type raises TypeError, a number out
+    of range or two models of one name ValueError, a stream or name that cannot be used
+    EvaluationError.
 
     Parameters
     ----------
@@ -116,20 +116,19 @@ def compare(
     metrics
         Additional river metrics: instances (which are cloned), classes or names.
     target
-        The targets of a table, of shape (n_samples,), or the column that holds them. By default it
-        is the column `target` if there is one, and otherwise the last one.
+        The targets of a table, of shape (n_samples,), or the column that holds them; by default the
+        column `target`, or else the last one.
     window
-        Number of samples per window of the curves. By default a round number that gives about
-        thirty windows.
+        Number of samples per window of the curves; by default a round number for about thirty.
     limit
-        Number of samples to use; by default all of them. Required for an endless stream.
+        Maximum number of samples. Required for an endless stream.
     seed
         Seed of the models, by default that of each; names have none by default.
     progress
         Whether to show a progress bar for each model on stderr.
     task
-        Whether to predict labels (`"classification"`) or numbers (`"regression"`). By default the
-        models decide, or else the stream, as in `load_stream`.
+        Whether to predict labels (`"classification"`) or numbers (`"regression"`); by default that
+        of the models, or else of the stream, as in `load_stream`.
     delay
         Number of predictions from that of a sample, with it, until its label comes, as in river:
         with 0 or 1 it comes at once. It must be less than the number of samples.
@@ -144,10 +143,8 @@ def compare(
     >>> comparison = evaluation.compare("Phishing", models)
     >>> comparison.table["accuracy"].round(1).tolist()
     [0.9, 0.9, 0.6]
-    >>> comparison.table["log-loss"].idxmin()
-    'forest'
 
-    Numbers are predicted by regressors, and a dataframe may have its target anywhere:
+    A dataframe may have its target anywhere:
 
     >>> import pandas as pd
     >>> from river.datasets import TrumpApproval

@@ -36,26 +36,25 @@ class Report(Records):
     table : DataFrame
         One row per model, as that of `Comparison`.
     curves : DataFrame
-        One row per model and step of the stream, of which there are about 300. Columns `model` and
-        `n_samples`, the number of samples learned at the end of the step. For classifiers
-        `accuracy` and `log-loss`, for regressors `MAE`, `RMSE`, `coverage` and `width`, each over
-        the window that ends with the step, and as `cumulative ...` over all samples so far, NaN
-        where nothing was scored; for regressors the quantiles of the residuals in the window, such
-        as `residual 0.5`. `drifts`, how often ADWIN found in the step that errors had grown;
-        `restarts` of trees; `n_nodes` and `memory` (bytes) of the model, and of forests
-        `fading_share`. NaN where a model has no such thing.
+        One row per model and step of the stream, of which there are about 300: `model` and
+        `n_samples`, the number of samples learned at its end. For classifiers `accuracy` and
+        `log-loss`, for regressors `MAE`, `RMSE`, `coverage` and `width`, over the window that ends
+        with the step, and as `cumulative ...` over all samples so far; for regressors the quantiles
+        of the residuals in the window, such as `residual 0.5`. `drifts`, how often ADWIN found that
+        errors had grown; `restarts` of trees; `n_nodes`, `memory` (bytes) and, of forests,
+        `fading_share`. NaN where a model has no such value.
     relevance, reliability, labels, confusion, points, latest : dict of DataFrame
         By name of the model. For forests, `inspection.feature_relevance` at the end of each step.
         For classifiers, the samples in twenty bins of the probability of the predicted label
-        (`n_samples`, `confidence`, the mean of that probability, and `accuracy`); `precision`,
-        `recall`, `F1` and `support` of the hundred most frequent labels; and how often labels, in
-        the rows, were predicted as those in the columns, where those beyond the twenty most
-        frequent share the last row and column. For regressors, 600 samples drawn at random and the
-        last 200: `sample`, its number from 1, `target`, `prediction`, `lower` and `upper`.
+        (`n_samples`, its mean as `confidence`, and `accuracy`); `precision`, `recall`, `F1` and
+        `support` of the hundred most frequent labels; and how often labels, in the rows, were
+        predicted as those in the columns, of which the last stands for those beyond the twenty most
+        frequent. For regressors, 600 samples drawn at random and the last 200: `sample`, its number
+        from 1, `target`, `prediction`, `lower` and `upper`.
     floors : sequence of str
         Names of the models that look at no features.
     facts : dict of str
-        What was run: stream, target, task, rows, models, seed, version and date, as texts.
+        Stream, target, task, rows, models, seed, version and date, as texts.
 
     Examples
     --------
