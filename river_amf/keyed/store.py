@@ -137,6 +137,9 @@ class Store(Guarded):
             )
         if self.refusal:
             raise OSError(self.refusal)
+        return self._route(method, *arguments)
+
+    def _route(self, method: str, *arguments: Any) -> Any:
         return getattr(self, method)(*arguments)
 
     @exclusive

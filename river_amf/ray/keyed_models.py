@@ -47,7 +47,7 @@ class _Shares(Store):
 
     workers: Workers
 
-    def call(self, method: str, *arguments: Any) -> Any:
+    def _route(self, method: str, *arguments: Any) -> Any:
         """Call a method of the store of this process, of one worker or of all workers."""
         call = methodcaller("call", method, *arguments)
         if method == "give":
@@ -55,19 +55,19 @@ class _Shares(Store):
             sent.frame = None
             call = methodcaller("call", method, sent, arguments[1])
             # not atomic, as a bad row of one key may follow rows of other keys
-            answers = self.workers.call(call, is_atomic=False)
+            answers = self.workers.call(call, None, False)
             return dict(itertools.chain(*(by_row.items() for by_row in answers)))
         if method in ("texts", "sizes"):
             return [*itertools.chain(*self.workers.call(call))]
         if method in ("at", "find", "has", "remove"):
             (result,) = self.workers.call(call, share_of(arguments[0], len(self.workers)))
             if method == "remove":
-                super().call(method, *arguments)
+                self.remove(*arguments)
             return result
         if method == "flush" and self.path is not None:
             for packed in self.workers.call(methodcaller("changes")):
-                super().call("put", packed)
-        return super().call(method, *arguments)
+                self.put(packed)
+        return super()._route(method, *arguments)
 
     def close(self) -> None:
         """End the workers and release the folder."""
@@ -97,7 +97,7 @@ class DistributedKeyed(KeyedModel):
     def _opened(self, kind: str, store: type[Store] = _Shares) -> Any:
         shares, n = super()._opened(self._local.__name__, store), self.n_workers
         limit = None if self.max_in_memory is None else max(self.max_in_memory // n, 1)
-        stored = Store.call(shares, "packed")
+        stored = shares.call("packed")
         workers = []
         for i in range(n):
             models = self._local(self.factory, self.key, max_in_memory=limit)
