@@ -77,7 +77,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)
-        if name == "max_in_memory" and self._has_learnt:
+        if name == "max_in_memory" and self._has_learned:
             self._store.max_in_memory = value
 
     @classmethod

@@ -258,7 +258,7 @@ FRAMES = [
 ]
 
 
-@pytest.mark.parametrize(("X", "words"), FRAMES, ids=short)
+@pytest.mark.parametrize(("X", "words"), FRAMES)
 def test_bad_frame_is_refused(X, words):
     model = trained()
     calls = [(model.learn_many, LABELS), (learns(model), LABELS)]
@@ -304,7 +304,7 @@ SERIES = [(kind, y, None, words) for kinds, y, words in Y for kind in kinds]
 SERIES += [(AMFClassifier, LABELS, w, words) for w, words in W]
 
 
-@pytest.mark.parametrize(("kind", "y", "w", "words"), SERIES, ids=short)
+@pytest.mark.parametrize(("kind", "y", "w", "words"), SERIES)
 def test_bad_column_of_labels_or_weights_is_refused(kind, y, w, words):
     for model in (fresh(kind), trained(kind)):
         for call in (model.learn_many, learns(model)):
