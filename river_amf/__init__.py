@@ -7,9 +7,9 @@ and `load` write models to files and read them back, and `warm_up` compiles ever
 `date_features` replaces dates by numbers, and `MismatchWarning` is the warning that forests give of
 values of the wrong kind.
 
-Submodules are loaded when they are first asked for: `inspection` shows the inside of a forest as
-tables, `evaluation`, `baselines` and `plot` compare models, `sklearn` has the estimators for
-scikit-learn, and `keyed` and `ray` are about many models and many machines.
+Submodules are loaded at their first use: `inspection` shows the inside of a forest as tables,
+`evaluation`, `baselines` and `plot` compare models, `sklearn` has the estimators for scikit-learn,
+and `keyed` and `ray` are about many models and many machines.
 """
 
 import importlib as _importlib
