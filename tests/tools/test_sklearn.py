@@ -33,9 +33,8 @@ from estimators import (
 from sklearn import datasets
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import TransformedTargetRegressor
 from sklearn.feature_selection import SelectFromModel
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import shuffle
@@ -522,15 +521,6 @@ def test_classifier_in_search_and_calibration():
     assert search.score(numbers, labels) > -0.3
     calibrated = CalibratedClassifierCV(small(), ensemble=False, cv=3)
     assert calibrated.fit(numbers, labels).score(numbers, labels) > 0.9
-
-
-def test_regressor_with_scaled_targets():
-    numbers, targets = datasets.load_diabetes(return_X_y=True)
-    pipeline = make_pipeline(StandardScaler(), small(AMFRegressor))
-    score = cross_val_score(pipeline, numbers, targets, cv=3).mean()
-    assert score > 0.2
-    scaled = TransformedTargetRegressor(pipeline, transformer=StandardScaler())
-    assert cross_val_score(scaled, numbers, targets, cv=3).mean() == pytest.approx(score, abs=0.01)
 
 
 @every_forest
