@@ -72,13 +72,13 @@ LIBRARIES = {
 @pytest.mark.parametrize("make", LIBRARIES.values(), ids=LIBRARIES)
 def test_dataframe_gets_numbers_of_its_rows(make, has_time, has_gap):
     values = [*(KNOWN if has_time else [each.date() for each in KNOWN]), *[None] * has_gap]
-    frame = make({"x": [*range(len(values))], "d": values, "y": ["a"] * len(values)})
+    frame = make({"d": values, "x": [*range(len(values))], "y": ["a"] * len(values)})
     numbers = date_features(frame)
     assert type(numbers) is type(frame)
     assert not isinstance(frame, pd.DataFrame) or numbers.index.equals(frame.index)
     rows = numbers if isinstance(numbers, pd.DataFrame) else pd.DataFrame(numbers.to_pandas())
     expected = [
-        date_features({"x": i, "d": pd.NaT if value is None else value, "y": "a"})
+        date_features({"d": pd.NaT if value is None else value, "x": i, "y": "a"})
         for i, value in enumerate(values)
     ]
     assert rows.columns.tolist() == [*expected[0]]
@@ -113,6 +113,19 @@ def test_forests_refuse_times_with_advice(value):
             call()
         assert ("date_features" in str(caught.value)) == is_date
     assert pickle.dumps(model) == before
+
+
+def test_column_of_dates_may_have_any_name():
+    days, index = pd.date_range("2024-01-01", periods=2), ["u", "v"]
+    frame = pd.DataFrame({"a": days.date, "b": days, "c": [1, 2]}, index)
+    frame.columns = pd.Index([("a", 1), 5, ("c", 2)], tupleize_cols=False)
+    numbers = date_features(frame)
+    assert numbers.index.tolist() == index
+    assert numbers.iloc[0].to_dict() == {
+        **date_features({("a", 1): days[0].date()}),
+        **date_features({5: days[0]}),
+        ("c", 2): 1,
+    }
 
 
 def test_pipelines_take_the_function():
