@@ -3,7 +3,6 @@
 import calendar
 import datetime as dt
 import json
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_amf import AMFClassifier, AMFRegressor, date_features
+from river_amf import AMFRegressor, date_features
 from river_amf.evaluation import EvaluationError, load_stream
 
 
@@ -96,23 +95,6 @@ def test_taken_name_or_no_sample_is_refused(x):
     message = r"'d' is a date, of which .* named 'd.month', as|x must be a dict of features"
     with pytest.raises((TypeError, ValueError), match=message):
         date_features(x)
-
-
-@pytest.mark.parametrize(
-    "value", [KNOWN[0], KNOWN[0].date(), np.datetime64("2024-05-17"), dt.time(3), dt.timedelta(1)]
-)
-def test_forests_refuse_times_with_advice(value):
-    is_date = not isinstance(value, dt.time | dt.timedelta)
-    advice = r"let river_amf\.date_features" if is_date else "convert it to a number"
-    model = AMFClassifier(seed=1)
-    model.learn_one({"x": 1.0}, "a")
-    before = pickle.dumps(model)
-    X = pd.DataFrame({"d": pd.Series([value], dtype=object)})
-    for call in (lambda: model.learn_one({"d": value}, "a"), lambda: model.learn_many(X, ["a"])):
-        with pytest.raises(ValueError, match=rf"'d'.*{advice}") as caught:
-            call()
-        assert ("date_features" in str(caught.value)) == is_date
-    assert pickle.dumps(model) == before
 
 
 def test_column_of_dates_may_have_any_name():
