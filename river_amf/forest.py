@@ -12,12 +12,13 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.engine.forest_engine import BlockAnswers, Engine, LabeledRows, Rows
+from river_amf.engine.blocks import BlockAnswers, LabeledRows, Rows, learn_block, predict_block
+from river_amf.engine.engine import Engine
 from river_amf.engine.restoring import engine_of_file, engine_to_file
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames, sparse_rows
-from river_amf.inputs.encoding import Features
 from river_amf.inputs.kinds import check_weight
+from river_amf.inputs.schema import Schema
 from river_amf.parameters import Parameters
 from river_amf.persistence import Saved
 from river_amf.persistence.values import from_json, to_json
@@ -43,16 +44,16 @@ class Forest(Ensemble, Saved, Parameters):
         return hasattr(self, "_engine") and self._engine.arena is not None
 
     @property
-    def _features(self) -> Features:
-        return self._settled.known.features
+    def _features(self) -> Schema:
+        return self._settled.schema
 
     @property
     def _labels(self) -> Any:
-        return self._settled.known.labels
+        return self._settled.schema.labels
 
     @property
     def _arena(self) -> arena.Arena | None:
-        return self._settled.known.arena
+        return self._settled.learned.arena
 
     @property
     def _settled(self) -> Engine:
@@ -228,7 +229,7 @@ class Forest(Ensemble, Saved, Parameters):
         <BLANKLINE>
         debug_one(x, tree=...) shows the path in any tree from 0 to 1
         """
-        from river_amf.inspection.debug import explain  # pandas takes half a second to load
+        from river_amf.explain.debug import explain  # pandas takes half a second to load
 
         return self._read(explain, self, x, tree)
 
@@ -294,7 +295,8 @@ class Forest(Ensemble, Saved, Parameters):
 
     def _predict_block(self, X: Any, levels: Sequence[float] = (0.0,)) -> list[BlockAnswers]:
         """Return the predictions for a block, once with quantiles at each of these levels."""
-        return self._engine.predict_block(self._rows_of(X, self._frame_of(X)), self, levels)
+        rows = self._rows_of(X, self._frame_of(X))
+        return self._read(predict_block, self._engine, rows, self.n_jobs, levels)
 
     def _learn_block(
         self, X: Any, y: Any, w: Any, *, predicts: bool, level: float = 0.0
@@ -305,4 +307,4 @@ class Forest(Ensemble, Saved, Parameters):
         labels = self._read_labels(y, len(frame))
         frames.check_order(X, y=y, w=w)
         rows = LabeledRows(self._rows_of(X, frame), labels, weights)
-        return self._engine.learn_block(rows, self, predicts, level)
+        return self._read(learn_block, self._engine, rows, self, predicts, level)

@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 from river_amf.engine.late_labels import LateLabels
 
 Sample = tuple[dict[Any, Any], Any, float]
+
+FORESTS = [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
+forests = pytest.mark.parametrize("kind", FORESTS, ids=lambda kind: kind.__name__)
 
 VARIANTS = {
     "default": {},

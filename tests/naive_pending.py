@@ -1,4 +1,4 @@
-"""Predictions that wait for their labels (DESIGN.md: late labels), as a list of all there were."""
+"""Pending predictions (DESIGN.md: delayed labels), as a list of all there were."""
 
 from typing import Any, NamedTuple
 

@@ -39,7 +39,7 @@ class Cautions:
         """Warn if the samples since the last check have few of the features.
 
         Both arrays have an entry for each sample that is about to be learned: the number of
-        features known before it, and the number of its values.
+        features before it, and the number of its values.
         """
         n_learned = int(arena.counters["n_learned"][0])
         check, last = 0, FIRST_CHECK

@@ -1,17 +1,18 @@
-"""Predictions whose labels have not come, so that a late label finds its own (DESIGN.md)."""
+"""Predictions for delayed labels: each label is scored against its own (DESIGN.md)."""
 
 from __future__ import annotations
 
 import itertools
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.columns import NewCategory
-from river_amf.inputs.encoding import UNKNOWN, EncodedSample, Features, key_of, keys_of
+from river_amf.inputs.encoding import UNKNOWN, key_of, keys_of
+from river_amf.inputs.schema import Row, Schema
 from river_amf.state.arena import Arena, Block
 from river_amf.state.layout import (
     DELAY,
@@ -33,11 +34,10 @@ _BYTES = 300  # of a prediction, for its objects and dicts
 
 
 class LateLabels:
-    """Predictions whose labels have not come, from the oldest to the newest.
+    """Predictions whose labels are delayed, from the oldest to the newest, by the keys of rows.
 
-    A prediction is one array: the votes of each voter, then the `N_MADE_BY` numbers that made it. A
-    row finds its predictions by its key. The last prediction may still be in the buffer of its
-    sample (`hold`).
+    A prediction is one array: the votes of each voter, then the `N_MADE_BY` numbers that made it.
+    The last prediction may still be in the buffer of the arena (`hold`).
     """
 
     def __init__(self) -> None:
@@ -80,14 +80,14 @@ class LateLabels:
 
     def drop(self, key: bytes, n_learned: float | None = None) -> bool:
         """Remove all predictions of a row, or those made after so many samples; whether any."""
-        found = [
+        numbers = [
             number
             for number in self._numbers.get(key, [])
             if n_learned is None or self.waiting[number][1][LEARNED_AT] == n_learned
         ]
-        for number in found:
+        for number in numbers:
             self._remove(number)
-        return bool(found)
+        return bool(numbers)
 
     def take(self, key: bytes, n_learned: float) -> Numbers | None:
         """Take out the oldest prediction of a row; None if its label comes at once, or if none."""
@@ -101,40 +101,38 @@ class LateLabels:
 
     # For single samples
 
-    def hold(self, features: Features, arena: Arena | None) -> None:
-        """Add the prediction in the buffer of the sample, which is about to be used again."""
-        buffer = features.sample.prediction
-        if buffer is not None and buffer.kept[LEARNED_AT] >= 0.0 and arena is not None:
-            self.keep(key_of(buffer.seen), np.array(buffer.kept), arena.most_pending)
-            buffer.kept[LEARNED_AT] = -1.0
+    def hold(self, arena: Arena | None) -> None:
+        """Add the prediction in the buffer, which is about to be used again."""
+        if arena is not None and arena.output.kept[LEARNED_AT] >= 0.0:
+            self._move(key_of(arena.output.seen), arena)
 
-    def hold_unusual(self, features: Features, sample: EncodedSample, arena: Arena) -> None:
+    def hold_unusual(self, schema: Schema, arena: Arena) -> None:
         """Add the prediction in the buffer if its key does not follow from the buffer."""
-        kept = sample.prediction.kept
-        if kept[LEARNED_AT] >= 0.0:
-            is_masked = mask_unknown(features, sample)
-            if is_masked or features.vocabulary is not None:
-                self.keep(features.key(sample), np.array(kept), arena.most_pending)
-                kept[LEARNED_AT] = -1.0
+        if arena.output.kept[LEARNED_AT] >= 0.0:
+            is_masked = mask_unknown(schema)
+            if is_masked or schema.vocabulary is not None:
+                self._move(schema.key(schema.sample), arena)
 
-    def take_back(
-        self, features: Features, arena: Arena | None, row: dict[Hashable, float]
-    ) -> bool:
+    def _move(self, key: bytes, arena: Arena) -> None:
+        kept = arena.output.kept
+        self.keep(key, np.array(kept), arena.most_pending)
+        kept[LEARNED_AT] = -1.0
+
+    def take_back(self, schema: Schema, arena: Arena | None, row: Row) -> bool:
         """Remove the prediction of a row if nothing was learned since; return whether it was."""
         if arena is None or not arena.most_pending:
             return False
-        self.hold(features, arena)
-        known = {name: number for name, number in row.items() if features.is_known(name)}
-        sample = features.place(known)
-        mask_unknown(features, sample)
-        return self.drop(features.key(sample), float(arena.n_learned[0]))
+        self.hold(arena)
+        sample = schema.place({name: row[name] for name in row if schema.is_known(name)})
+        mask_unknown(schema)
+        return self.drop(schema.key(sample), float(arena.n_learned[0]))
 
-    def find(self, features: Features, arena: Arena, sample: EncodedSample) -> bool:
-        """Hand the prediction for a sample to the kernels; return whether its label is late."""
-        self.hold(features, arena)
+    def find(self, schema: Schema, arena: Arena) -> bool:
+        """Hand the prediction for the sample to the kernels; return whether its label is late."""
+        self.hold(arena)
         self.limit(arena.most_pending)
         n_learned = int(arena.n_learned[0])
-        kept = self.take(features.key(sample), n_learned)
+        kept = self.take(schema.key(schema.sample), n_learned)
         if kept is not None:
             hand_over(kept, n_learned, arena, arena.context, arena.late_votes[:, 0])
         return kept is not None
@@ -142,10 +140,10 @@ class LateLabels:
     # For blocks
 
     def keep_rows(
-        self, features: Features, arena: Arena, rows: Numbers, votes: Numbers, answers: Numbers
+        self, schema: Schema, arena: Arena, rows: Numbers, votes: Numbers, answers: Numbers
     ) -> None:
         """Add the predictions for some rows: `votes` of shape (voters, rows, ...), and answers."""
-        keys = keys_of(features.mask_unknown(rows[:, : len(features)]))
+        keys = keys_of(schema.mask_unknown(rows[:, : len(schema)]))
         flat = np.moveaxis(votes, 0, 1).reshape(len(rows), -1)
         for key, *parts in zip(keys, flat, arena.made_by(answers), strict=True):
             self.keep(key, np.concatenate(parts), arena.most_pending)
@@ -157,9 +155,9 @@ class LateLabels:
         n_learned, most = int(arena.n_learned[0]), arena.most_pending
         self.limit(most)
         values = block.values[start:stop].copy()
-        for each in new:  # which were unknown when they were predicted
-            values[each.row - start, each.column] = UNKNOWN
-        are_new = {each.row for each in new}
+        for row, column, *_ in new:  # which were unknown when they were predicted
+            values[row - start, column] = UNKNOWN
+        are_new = {row for row, *_ in new}
         for row, key in enumerate(keys_of(values), start):
             if block.is_at_once:
                 self.keep(key, np.full(N_MADE_BY, float(n_learned)), most)  # like a single row
@@ -173,13 +171,6 @@ class LateLabels:
             n_learned += 1
 
     # Copies and files
-
-    def copy(self) -> LateLabels:
-        """Return a copy; the predictions themselves are shared, as they never change."""
-        twin = LateLabels()
-        for key, kept in self.waiting.values():
-            twin.keep(key, kept, len(self))
-        return twin
 
     def arrays(self, arena: Arena) -> dict[str, NDArray[Any]]:
         """Return all predictions as the arrays of `layout.PENDING_FIELDS`, from the oldest on."""
@@ -209,20 +200,21 @@ class LateLabels:
         return twin
 
 
-def mask_unknown(features: Features, sample: EncodedSample) -> bool:
-    """Mask unknown categories in a sample that has been predicted; return whether there are any."""
-    masked = features.mask_unknown(sample.values[:1])
-    is_masked = masked.tobytes() != sample.values[:1].tobytes()
+def mask_unknown(schema: Schema) -> bool:
+    """Mask unknown categories in the encoded sample; return whether there are any."""
+    row = schema.sample.values[:1]
+    masked = schema.mask_unknown(row)
+    is_masked = masked.tobytes() != row.tobytes()
     if is_masked:
-        sample.source = None
-        sample.values[:1] = masked
+        schema.sample.source = None
+        row[:] = masked
     return is_masked
 
 
 def hand_over(
     kept: Numbers, n_learned: int, arena: Arena, context: Numbers, late_votes: Numbers
 ) -> None:
-    """Write a prediction where kernels find it; its label comes after so many samples."""
+    """Write a prediction to the arrays of the kernels; its label comes after so many samples."""
     made_by, votes = kept[-N_MADE_BY:], _votes(arena, kept)
     context[:] = 0.0
     context[DELAY] = n_learned - made_by[N_LEARNED]
@@ -233,11 +225,11 @@ def hand_over(
 
 
 def _votes(arena: Arena, kept: Numbers) -> Numbers:
-    """Return the votes in a prediction, of shape (voters, labels known then)."""
+    """Return the votes in a prediction, of shape (voters, labels then)."""
     votes = kept[:-N_MADE_BY].reshape(arena.capacities["voter"], -1)
     return votes[:, : _n_known(arena, kept)]
 
 
 def _n_known(arena: Arena, kept: Numbers) -> int:
-    """Return how many numbers of each vote in a prediction mean anything."""
+    """Return how many numbers of each vote in a prediction are in use."""
     return OF_VOTER if arena.task == REGRESSION else int(kept[N_KNOWN - N_MADE_BY])

@@ -1,9 +1,8 @@
-"""The lock of a model: what makes every call of it safe beside every other.
+"""The lock of a model, which makes every call of it safe beside every other.
 
-One thread at a time is in the middle of a call; the others wait. A `with` statement on a lock of
-the interpreter takes and releases it for certain, whatever a signal handler raises, as no handler
-runs between taking it and the block. Whether a thread is in the middle of a call is asked of the
-lock itself, so there is no flag beside it that could be wrong.
+A `with` statement on a lock of the interpreter takes and releases it for certain, as no signal
+handler runs between taking it and the block. The lock itself says whether a thread is within a
+call, so no flag beside it could be wrong.
 """
 
 from __future__ import annotations
@@ -20,15 +19,14 @@ Result = TypeVar("Result")
 
 
 def exclusive(method: Method) -> Method:
-    """Make a method of a `Guarded` wait for its turn, and raise RuntimeError within another."""
+    """Make a method of a `Guarded` take its lock, and raise RuntimeError within another one."""
 
     def call(self: Guarded, *arguments: Any) -> Any:
         lock = self.lock
         if lock._is_owned():  # by this thread
             refuse_within()
         with lock:
-            if self.pending is not None:
-                self.settle()
+            self.settle()
             return method(self, *arguments)
 
     return cast(Method, functools.wraps(method)(call))
@@ -44,23 +42,23 @@ def refuse_within() -> None:
 
 
 class Guarded:
-    """What only one thread uses at a time, by its methods that are `exclusive`."""
+    """An object that one thread uses at a time, by its methods that are `exclusive`."""
 
     def __init__(self) -> None:
-        self.lock: Any = threading.RLock()  # its stub lacks the method that tells its owner
-        # What an interrupted call has left to do. It may be called any number of times.
+        self.lock: Any = threading.RLock()  # its stub lacks `_is_owned`
+        # The steps that an interrupted call has left, which may be called any number of times.
         self.pending: Callable[[], object] | None = None
         _all.add(self)
 
     def settle(self) -> None:
-        """Finish what an interrupted call has left, if anything."""
+        """Finish the steps that an interrupted call has left, if any."""
         if self.pending is not None:
             self.pending()
             self.pending = None
 
     @exclusive
     def run(self, call: Callable[..., Result], *arguments: Any) -> Result:
-        """Call a function while no other thread uses this, or raise RuntimeError.
+        """Call a function under the lock.
 
         >>> Guarded().run(max, 1, 2)
         2
@@ -80,7 +78,7 @@ def _refuse() -> None:
 
 
 def _renew() -> None:
-    """Give what there is new locks, in a process that has only the thread which forked it."""
+    """Give all objects new locks, in a process that has only the thread which forked it."""
     for guarded in list(_all):
         if not guarded.lock._is_owned():
             if not guarded.lock.acquire(blocking=False):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.inputs.schema import Schema
 from river_amf.parameters import Parameters as Parameters
 from river_amf.parameters import automatic_dirichlet
 from river_amf.state import layout
@@ -125,15 +127,26 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     return settings
 
 
+def schema_of(parameters: Parameters, labels: Any, warned: set[Hashable]) -> Schema:
+    """Return the schema of a forest that has not learned any samples."""
+    return Schema(
+        labels,
+        max_categories=bound_of(parameters),
+        n_classes=parameters.n_classes,
+        max_split_words=most_columns(parameters) if has_words(parameters) else None,
+        warned=warned if parameters.on_mismatch == "missing" else None,
+    )
+
+
 def most_pending(parameters: Parameters) -> int:
-    """Return how many predictions may wait for their labels, 0 if it makes no difference."""
+    """Return how many predictions are kept for delayed labels, 0 if it makes no difference."""
     learns = parameters.task == layout.REGRESSION or parameters.vote == "learned"
     judges = learns or parameters.drift_threshold is not None
     return min(int(parameters.max_delayed_labels), NO_LIMIT) if judges else 0
 
 
 def has_words(parameters: Parameters) -> bool:
-    """Whether an absent number counts as 0, so that numeric features are words."""
+    """Return whether an absent number counts as 0, so that numeric features are words."""
     return parameters.absent == "zero"
 
 

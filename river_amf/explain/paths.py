@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.explain.formatting import MISSING
-from river_amf.inputs.encoding import Features
 from river_amf.inputs.kinds import shown
+from river_amf.inputs.schema import Schema
 from river_amf.kernels.regression.densities import PRIOR_WEIGHT
 from river_amf.state import layout
 from river_amf.state.arena import Arena
@@ -100,7 +100,7 @@ def log_odds(nodes: Array) -> NDArray[np.float64]:
     return np.log(odds) + nodes["odds_scale"] * kernels.LOG_SCALE
 
 
-def codes_of(arena: Arena, features: Features, column: int) -> dict[Hashable, int] | None:
+def codes_of(arena: Arena, features: Schema, column: int) -> dict[Hashable, int] | None:
     """Return the codes of the learned categories of a feature, or None if it is numeric.
 
     `MISSING` is one of them if the feature has been missing.
@@ -112,7 +112,7 @@ def codes_of(arena: Arena, features: Features, column: int) -> dict[Hashable, in
     return {**codes, MISSING: layout.MISSING_CODE} if codes and is_one_more else codes
 
 
-def categories_left(arena: Arena, features: Features, tree: int, node: Any) -> set[Hashable] | None:
+def categories_left(arena: Arena, features: Schema, tree: int, node: Any) -> set[Hashable] | None:
     """Return the learned categories that go left at a node, or None if its split is not of them."""
     column = int(node["feature"])
     if node["left"] == kernels.NONE or not features.is_categorical[column]:

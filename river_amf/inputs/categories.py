@@ -70,7 +70,7 @@ class Categories:
 
     @property
     def next_code(self) -> int:
-        """The code of a category that is not known, larger than all others."""
+        """The code of an unknown category, the largest of all."""
         return len(self.codes)
 
     def code_to_learn(self, category: Hashable) -> int:
@@ -130,7 +130,7 @@ class Vocabulary:
         return type(self)(self.slots)
 
     def add(self, words: Iterable[Hashable]) -> None:
-        """Add words, each of them unless it is known."""
+        """Add words, of which some may have a slot already."""
         for word in words:
             if word not in self.slots:
                 self.slots[word] = self.n_slots

@@ -1,8 +1,7 @@
-"""Blocks by columns: which rows have to be read one by one, and the numbers of all others.
+"""Blocks by columns: find the rows that are read one by one, and encode the ordinary ones.
 
 A row is *odd* if it brings a new feature or label, or a value, label or target that is not plainly
-right; it goes through the code for single samples, errors included. All other rows are ordinary:
-they bring new categories of known features at most.
+right. Ordinary rows bring new categories at most.
 """
 
 from __future__ import annotations
@@ -14,31 +13,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.encoding import Features
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import is_missing
 from river_amf.inputs.mismatch import Mismatches
+from river_amf.inputs.schema import Schema
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
 class NewCategory(NamedTuple):
-    """A category that was unknown before, and the first row that has it."""
+    """A category that was unknown before, and the first of some rows that has it."""
 
     row: int
     column: int
     feature: Hashable
     category: Hashable
-
-
-class OrdinaryRows(NamedTuple):
-    """Ordinary rows in the form that the kernels take."""
-
-    values: NDArray[np.float64]  # (n_rows, n_features)
-    new: list[NewCategory]  # in the order of rows; they have the codes that would come next
-    stop: int  # the first row with a category that cannot simply be added
 
 
 def sample_at(columns: Sequence[Column], row: int) -> dict[Hashable, Any]:
@@ -53,23 +44,23 @@ def is_there(column: Column) -> Mask:
     return _by_value(column, [not is_missing(value) for value in column.values])
 
 
-def is_odd(column: Column, features: Features) -> Mask:
+def is_odd(column: Column, schema: Schema) -> Mask:
     """Return which rows of a column hold a value that its feature does not plainly take."""
     # Without a column, each value is odd, as it may give the feature one.
-    if not features.is_known(column.name):
+    if not schema.is_known(column.name):
         return is_there(column)
     if column.numbers is not None:
-        is_categorical = features.coding(column.name) is not None
+        is_categorical = schema.coding(column.name) is not None
         return is_there(column) if is_categorical else np.isinf(column.numbers)
-    return _by_value(column, [not _is_plain(features, column.name, v) for v in column.values])
+    return _by_value(column, [not _is_plain(schema, column.name, v) for v in column.values])
 
 
-def _is_plain(features: Features, name: Hashable, value: Any) -> bool:
-    """Return whether a known feature takes a value, which has then one meaning for certain."""
-    coding = features.coding(name)
+def _is_plain(schema: Schema, name: Hashable, value: Any) -> bool:
+    """Return whether a value has one meaning for certain in a known feature."""
+    coding = schema.coding(name)
     mismatches: Mismatches = {}
     try:
-        code = features.encode_value(name, value, mismatches)
+        code = schema.encode_value(name, value, mismatches)
     except INVALID:
         return False
     is_new = coding is not None and code == coding.next_code
@@ -82,13 +73,18 @@ def _by_value(column: Column, of_values: Sequence[bool]) -> Mask:
     return mask
 
 
-def encode_to_learn(columns: Sequence[Column], rows: range, features: Features) -> OrdinaryRows:
-    """Encode ordinary rows, up to the first one with a category too many for its feature."""
-    values = np.full((len(rows), len(features)), np.nan)
+def encode_to_learn(
+    columns: Sequence[Column], rows: range, schema: Schema
+) -> tuple[NDArray[np.float64], list[NewCategory]]:
+    """Encode ordinary rows, up to the first one with a category too many for its feature.
+
+    They are returned with the new categories, in the order of rows and of their codes to come.
+    """
+    values = np.full((len(rows), len(schema)), np.nan)
     new: list[NewCategory] = []
-    stop = rows.stop
+    stop = len(rows)
     for column in columns:
-        index = features.column(column.name)
+        index = schema.column(column.name)
         if index is None:
             continue
         if column.numbers is not None:
@@ -97,9 +93,9 @@ def encode_to_learn(columns: Sequence[Column], rows: range, features: Features) 
         used, first, codes = np.unique(
             column.codes[rows.start : rows.stop], return_index=True, return_inverse=True
         )
-        coding, some = features.coding(column.name), [column.values[u] for u in used.tolist()]
+        coding, some = schema.coding(column.name), [column.values[u] for u in used.tolist()]
         if coding is None:
-            table = np.array([features.encode_value(column.name, value, {}) for value in some])
+            table = np.array([schema.encode_value(column.name, value, {}) for value in some])
         else:
             table = np.array(
                 [math.nan if is_missing(v) else coding.codes.get(v, -1.0) for v in some]
@@ -107,35 +103,34 @@ def encode_to_learn(columns: Sequence[Column], rows: range, features: Features) 
             unknown = np.flatnonzero(table < 0)
             unknown = unknown[np.argsort(first[unknown])]
             if len(unknown) > coding.n_free:
-                stop = min(stop, rows.start + int(first[unknown[coding.n_free]]))
+                stop = min(stop, int(first[unknown[coding.n_free]]))
                 unknown = unknown[: coding.n_free]
             table[unknown] = coding.next_code + np.arange(len(unknown))
             new += [
-                NewCategory(rows.start + int(first[u]), index, column.name, some[u])
-                for u in unknown.tolist()
+                NewCategory(int(first[u]), index, column.name, some[u]) for u in unknown.tolist()
             ]
         values[:, index] = table[codes]
     new = sorted((each for each in new if each.row < stop), key=lambda each: each.row)
-    return OrdinaryRows(values[: stop - rows.start] + 0.0, new, stop)  # -0.0 becomes 0.0
+    return values[:stop] + 0.0, new  # -0.0 becomes 0.0
 
 
 def encode_to_predict(
-    columns: Sequence[Column], n_rows: int, features: Features
+    columns: Sequence[Column], n_rows: int, schema: Schema
 ) -> tuple[NDArray[np.float64], Mask]:
     """Encode rows without unknown features; return which of them are odd, too."""
-    values, are_odd = np.full((n_rows, len(features)), np.nan), np.zeros(n_rows, bool)
+    values, are_odd = np.full((n_rows, len(schema)), np.nan), np.zeros(n_rows, bool)
     for column in columns:
-        index = features.column(column.name)
+        index = schema.column(column.name)
         if index is None:
             continue
-        odd = is_odd(column, features)
+        odd = is_odd(column, schema)
         are_odd |= odd
         if column.numbers is not None:
             values[:, index] = column.numbers
         else:
             table = np.full(len(column.values), np.nan)
             for u in np.unique(column.codes[~odd]).tolist():
-                table[u] = features.encode_value(column.name, column.values[u], {})
+                table[u] = schema.encode_value(column.name, column.values[u], {})
             values[:, index] = table[column.codes]
     return values + 0.0, are_odd
 
@@ -147,7 +142,7 @@ def is_bad(column: Column) -> Mask:
 
     def is_refused(value: Any) -> bool:
         try:
-            Features().check({column.name: value})
+            Schema().read_features({column.name: value})
         except INVALID:
             return True
         return False

@@ -1,11 +1,13 @@
-"""Errors of our own checks; only these get the number of a row, or another text.
-
-All others, such as that of a signal handler, come out as they are.
-"""
+"""Errors of our own checks; only these get the number of a row, or another text."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 class InvalidType(TypeError):
@@ -24,8 +26,10 @@ class InvalidValue(ValueError):
 
 INVALID = (InvalidType, InvalidValue)
 
-# What values and labels may raise when they are hashed or compared.
+# Errors that values and labels may raise when they are hashed or compared.
 OF_VALUES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+
+_ROW = re.compile(r"row (\d+): ")
 
 
 def _restored(kind: int, *arguments: Any) -> InvalidType | InvalidValue:
@@ -35,3 +39,31 @@ def _restored(kind: int, *arguments: Any) -> InvalidType | InvalidValue:
 for _kind in INVALID:
     _kind.__module__ = "builtins"
     _kind.__name__ = _kind.__qualname__ = _kind.__mro__[1].__name__
+
+
+def in_row(row: int, call: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function; its errors about a value get the number of the row."""
+    try:
+        return call(*arguments)
+    except INVALID as error:
+        raise type(error)(f"row {row}: {error}") from None
+
+
+def renumbered(
+    error: TypeError | ValueError, rows: Sequence[int] | NDArray[np.int64], about: str = ""
+) -> TypeError | ValueError:
+    """Return an error about one of these rows with the number that the row has for the caller.
+
+    >>> renumbered(ValueError("row 1: the weight is negative"), [20, 30])
+    ValueError('row 30: the weight is negative')
+    """
+    match = _ROW.match(str(error))
+    if match is None:
+        return error
+    text = f"row {rows[int(match[1])]}: {about}{str(error)[match.end() :]}"
+    # a subclass may want other arguments
+    other = InvalidType(text) if isinstance(error, TypeError) else InvalidValue(text)
+    other.__cause__ = error.__cause__
+    for note in getattr(error, "__notes__", ()):
+        other.add_note(note)
+    return other

@@ -83,14 +83,14 @@ def as_dict(x: Any) -> dict[Any, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return what a value of a subclass of str, bytes, int or float holds, others as they are.
+    """Convert an instance of a subclass of str, bytes, int or float to the built-in type.
 
     >>> import enum
     >>> plain(enum.StrEnum("Color", ["RED"]).RED), plain(np.str_("tan")), plain(("a", 1))
     ('red', 'tan', ('a', 1))
     """
-    # The methods are those of the base classes, as an Enum may have others, and str() of `np.str_`
-    # drops "\0" at the end.
+    # By methods of the base classes, as an Enum may override them, and str() of `np.str_` drops
+    # "\0" at the end.
     if type(value) in EXACT:
         return value
     if isinstance(value, str):
@@ -105,7 +105,7 @@ def plain(value: Any) -> Any:
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value counts as missing: None, NaN, NaT, pandas' NA, or numpy's masked."""
+    """Return whether a value counts as missing: None, NaN, NaT, pandas' NA, or numpy's masked."""
     if type(value) in _NEVER_MISSING:
         return False
     if value is None or value is np.ma.masked:
@@ -122,18 +122,18 @@ def is_missing(value: object) -> bool:
 
 
 def _is_time(value: object) -> bool:
-    """Whether a value is a date, a time or a duration."""
+    """Return whether a value is a date, a time or a duration."""
     period = getattr(sys.modules.get("pandas"), "Period", ())
     return isinstance(value, (_TIMES, period))
 
 
 def is_date(value: object) -> bool:
-    """Whether a value is a date, with or without a time."""
+    """Return whether a value is a date, with or without a time."""
     return isinstance(value, dt.date | np.datetime64)
 
 
 def is_hashable(value: Any) -> bool:
-    """Whether a value can be hashed."""
+    """Return whether a value can be hashed."""
     try:
         hash(value)
     except (TypeError, ValueError):  # the latter of numpy's durations without a unit
@@ -142,7 +142,7 @@ def is_hashable(value: Any) -> bool:
 
 
 def is_number(name: Hashable, value: Any) -> bool:
-    """Whether a value that is not missing is a number, or raise if it is no category either."""
+    """Return whether a present value is a number; raise if it is no category either."""
     if isinstance(value, Number) and not isinstance(value, np.timedelta64):
         return True
     if _is_time(value):
@@ -168,12 +168,12 @@ def is_number(name: Hashable, value: Any) -> bool:
 
 
 def is_real(value: Any) -> bool:
-    """Whether a value is a real number, which a duration of numpy is not."""
+    """Return whether a value is a real number, which a duration of numpy is not."""
     return isinstance(value, _REAL) and not isinstance(value, np.timedelta64)
 
 
 def is_zero(value: Any) -> bool:
-    """Whether a value is the number 0."""
+    """Return whether a value is the number 0."""
     try:
         return is_real(value) and bool(value == 0)
     except ArithmeticError:  # a signaling NaN

@@ -38,7 +38,7 @@ class Labels:
 
     def answer(self, buffer: Any) -> dict[Any, float]:
         """Return the probability of each label, given a buffer that begins with them."""
-        return dict(zip(self.index, buffer, strict=False))
+        return dict(zip(self.index, buffer))  # noqa: B905 (the keyword takes 0.1 us)
 
     def __len__(self) -> int:
         return len(self.index)

@@ -78,7 +78,7 @@ def warn_of_numbers(features: Any, new: Sequence[tuple[Hashable, Hashable]]) -> 
 
 
 def _is_number(category: Hashable) -> bool:
-    """Whether a category is the text of a number."""
+    """Return whether a category is the text of a number."""
     try:
         return isinstance(category, str) and math.isfinite(float(category))
     except ValueError:

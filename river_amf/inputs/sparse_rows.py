@@ -86,7 +86,7 @@ def _read_frame(frame: nw.DataFrame[Any]) -> list[Sample]:
 
 
 def _is_sparse(dtype: Any) -> bool:
-    """Whether a dtype of pandas is one of sparse numbers, of which the others are 0."""
+    """Return whether a dtype of pandas is one of sparse numbers with 0 between them."""
     import pandas as pd
 
     is_sparse = isinstance(dtype, pd.SparseDtype)

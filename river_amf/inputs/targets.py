@@ -1,4 +1,4 @@
-"""The targets of a regression: real numbers, of which the first is the origin for all others."""
+"""The targets of a regression: real numbers, of which the first is the origin."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ class Targets:
         return float(buffer[LOCATION]) + self.origin
 
     def blank_answers(self, n_rows: int, n_new: int, level: float) -> NDArray[np.float64]:
-        """Return an array for the answers to a block, which asks for quantiles at a level."""
+        """Return an array for the answers to a block, with quantiles at a level unless it is 0."""
         answers = np.zeros((n_rows, ANSWER))
         answers[:, LOWER] = level
         return answers

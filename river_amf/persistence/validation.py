@@ -78,7 +78,7 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
     """Raise FileError if the kernels could not work on the arrays of a forest.
 
     The settings are trusted: they follow from the parameters of the model, its labels and its
-    features. `columns` are those of words, by slot (`SparseFeatures.columns_by_slot`).
+    features. `columns` are those of words, by slot (`Schema.columns_by_slot`).
     """
     settings, trees, samples = arrays["settings"][0], arrays["trees"], arrays["samples"]
     require(_lies(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")

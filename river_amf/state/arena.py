@@ -4,9 +4,8 @@ Everything that the trees have learned is in these arrays, so copying them copie
 kernels fill the arrays but never allocate them; that is up to this module. Which arrays
 there are, and how they grow, follows from the table in `layout`.
 
-An arena never changes its arrays for others: to grow, a new arena is made, which shares what stays
-as it is. The engine puts it in the place of the old one in one step, so nothing that interrupts the
-growth, such as a signal or a lack of memory, can leave a forest between two sizes.
+An arena keeps its arrays: to grow, a new arena is made, which shares those that stay. The engine
+replaces the old one in one step, so no signal or lack of memory leaves a forest between two sizes.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _FIRST_ROWS = 64
 _FIRST_WORDS = 64
 _SMALL = 2**20  # bytes; arrays up to this size are cheap to move
 _ARRAY_BYTES = sys.getsizeof(np.empty(0))  # around its data
-_PENDING_BYTES = 2**24  # of predictions that wait for their labels
+_PENDING_BYTES = 2**24  # of predictions for delayed labels
 _CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
 
 
@@ -85,27 +84,20 @@ class Block:
         learns: bool,
         has_late: bool = False,
     ) -> None:
-        """Allocate what it takes to process `n_samples` samples in chunks, given the arena.
+        """Allocate the buffers for `n_samples` samples in chunks.
 
-        `has_late` says whether some may have been predicted earlier.
+        `has_late` is whether some of them may have been predicted earlier.
         """
-        capacities = arena.capacities
-        n_trees, n_features, n_timescales = (
-            capacities["tree"],
-            capacities["feature"],
-            capacities["timescale"],
-        )
-        n_voters, n_votes, n_tree_targets = (
-            capacities["voter"],
-            capacities["vote"],
-            capacities["tree_target"],
+        axes = "tree", "feature", "timescale", "voter", "vote", "tree_target"
+        n_trees, n_features, n_timescales, n_voters, n_votes, n_tree_targets = (
+            arena.capacities[axis] for axis in axes
         )
         bytes_a_sample = 8 * (
             n_voters * n_votes + (1 + n_tree_targets + n_timescales) * n_features + n_tree_targets
         )
         self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
         self.votes = np.zeros((n_voters, self.chunk, n_votes))
-        self.contexts = np.zeros((self.chunk, capacities["context"]))
+        self.contexts = np.zeros((self.chunk, arena.capacities["context"]))
         self.late_votes = np.empty((n_voters, self.chunk if has_late else 0, n_votes))
         self.clipped = np.empty((self.chunk, n_features))
         self.tree_targets = np.empty((n_tree_targets, self.chunk))
@@ -131,22 +123,20 @@ class Block:
 
 
 class PredictionBuffer(NamedTuple):
-    """Where a prediction is written."""
+    """The buffer that predictions are written to."""
 
-    buffer: memoryview  # the forest's answer
+    answer: Any  # of the forest, a memoryview as those below
     address: int
-    values: Array  # all arrays of `OUTPUT_FIELDS`, of which some are:
-    kept: memoryview  # votes, and what made the prediction
-    made_by: Array
-    seen: memoryview  # the sample
+    values: Array  # all arrays of `OUTPUT_FIELDS`
+    kept: Any  # the votes, and the state of the forest that made them
+    seen: Any  # the sample
 
 
 class Arena:
-    """The arrays of a forest, those of `FIELDS`, as attributes."""
+    """The arrays of a forest (`FIELDS`) as attributes."""
 
-    # Where fewer entries are in use than an array holds, the rest is spare capacity, which pickles
-    # leave out. That of features is NaN ("never seen") and that of classes is zero; that of
-    # nodes and boxes is undefined until a kernel adds one.
+    # Pickles leave out spare capacity. That of features is NaN ("never seen") and that of classes
+    # is zero; that of nodes and boxes is undefined until a kernel adds one.
 
     if TYPE_CHECKING:
 
@@ -170,8 +160,6 @@ class Arena:
         capacities: dict[str, int] = {}
         for name, array in arrays.items():
             capacities.update(_named_lengths(name, array))
-        handle = np.zeros(1, HANDLE)
-        handle["next_tree"] = -1
         # no copied array has voters, votes or scores
         capacities |= lengths_of_experts(arrays["settings"], capacities["tree"])
         capacities = lengths_of_classes(arrays["settings"], capacities["class"]) | capacities
@@ -182,39 +170,56 @@ class Arena:
             arrays["phases"][draw] = draw_phases(key, n_cosines)
             for j in range(n_features):
                 arrays["directions"][draw, j] = draw_directions(key, j, n_cosines)
+        self.task = int(arrays["settings"]["task"][0])
+        self.capacities: dict[str, int] = {}
+        handle = np.zeros(1, HANDLE)
+        handle["next_tree"] = -1
+        handle["parts"] = PART_ADDRESSES[self.task].ctypes.data
         self._hold(arrays, capacities, handle)
+        self._begin_predictions()
 
     def _hold(self, arrays: dict[str, Array], capacities: dict[str, int], handle: Array) -> None:
-        """Set arrays, the capacity along each axis, and the handle with their addresses."""
+        """Set some arrays and lengths of axes, and a handle, with their addresses."""
         self.__dict__.update(arrays)
-        self.task = int(self.settings["task"][0])
-        self.capacities = capacities
+        self.capacities = self.capacities | capacities
         self.handle = handle
         self.address: int = handle.ctypes.data
         self.n_learned = self.counters["n_learned"].data  # as reading a field takes long
         self.can_learn = self.can_predict = False  # until `kernels.compile_for` has been called
-        handle["parts"] = PART_ADDRESSES[self.task].ctypes.data
         for name, array in arrays.items():
             handle[name] = array.ctypes.data
         for axis, length in capacities.items():
             handle[f"{axis}_capacity"] = length
-        # how many predictions may wait for their labels
-        n_labels = 2 if self.task == REGRESSION else int(self.settings["n_labels"][0])
-        n_numbers = capacities["voter"] * n_labels + int(self.settings["n_features"][0])
-        most = int(self.settings["max_delayed_labels"][0])
-        self.most_pending = min(most, _PENDING_BYTES // (8 * (n_numbers + N_MADE_BY)))
-        places = tuple(output_places(capacities))
-        if self.__dict__.get("places") != places:  # or buffers for predictions go on to fit
-            self.places = places
-        for name, place in zip(OUTPUT_FIELDS, places, strict=False):
-            handle[f"{name}_place"] = 8 * place
 
     def _with(self, arrays: dict[str, Array], capacities: dict[str, int]) -> Arena:
-        """Return an arena with some other arrays, which shares all else."""
+        """Return an arena with some other arrays and lengths of axes, which shares all others."""
         arena = type(self).__new__(type(self))
         arena.__dict__.update(self.__dict__)
-        arena._hold(arrays, capacities, self.handle.copy())
+        handle = self.handle.view(np.int64).copy().view(HANDLE)  # field by field it takes 30 us
+        arena._hold(arrays, capacities, handle)
         return arena
+
+    def _begin_predictions(self) -> None:
+        """Allocate the buffer for predictions, of which the size follows from the capacities."""
+        self._places = output_places(self.capacities)
+        for name, place in zip(OUTPUT_FIELDS, self._places, strict=False):
+            self.handle[f"{name}_place"] = 8 * place
+        settings, values = self.settings[0], np.zeros(self._places[-1])
+        outputs = self._output(values)
+        outputs["made_by"][[VERSION, N_LEARNED]] = -1.0  # there is no prediction
+        first, stop, n_features = self._places[1], self._places[3], int(settings["n_features"])
+        self.output = PredictionBuffer(
+            values[:first].data,
+            values.ctypes.data,
+            values,
+            values[first:stop].data,
+            outputs["seen"][:n_features].data,
+        )
+        # the number of predictions that are kept until their labels come
+        n_labels = 2 if self.task == REGRESSION else int(settings["n_labels"])
+        n_numbers = self.capacities["voter"] * n_labels + n_features + N_MADE_BY
+        most = int(settings["max_delayed_labels"])
+        self.most_pending = min(most, _PENDING_BYTES // (8 * n_numbers))
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -228,35 +233,24 @@ class Arena:
 
     def resized(self, **capacities: int) -> Arena:
         """Return an arena with other lengths of some axes."""
-        return self._with(self._resized_arrays(capacities), self.capacities | capacities)
+        return self._with(self._resized_arrays(capacities), capacities)
 
     def _resized_arrays(self, capacities: dict[str, int]) -> dict[str, Array]:
         """Return copies of the arrays that change with the lengths of some axes."""
         changed = {axis for axis, length in capacities.items() if length != self.capacities[axis]}
-        new_shapes = shapes(self.capacities | capacities)
+        lengths = self.capacities | capacities
         return {
-            name: _resized(name, getattr(self, name), new_shapes[name])
+            name: _resized(name, getattr(self, name), field.shape(lengths))
             for name, field in FIELDS.items()
-            if changed.intersection(field.axes)
+            if not changed.isdisjoint(field.axes)
         }
 
-    def new_prediction(self) -> PredictionBuffer:
-        """Return a buffer for a prediction, valid as long as `places` is the same object."""
-        values = np.zeros(self.places[-1])
-        found = self._output(values)
-        found["made_by"][[VERSION, N_LEARNED]] = -1.0  # by none
-        first, stop = self.capacities["vote"], self.places[3]
-        return PredictionBuffer(
-            values[:first].data,
-            values.ctypes.data,
-            values,
-            values[first:stop].data,
-            found["made_by"],
-            found["seen"][: int(self.settings["n_features"][0])].data,
-        )
+    def forget_prediction(self) -> None:
+        """Mark the prediction in the buffer as one of another forest."""
+        self.output.kept[VERSION - N_MADE_BY] = -1.0
 
     def made_by(self, answers: Array) -> Array:
-        """Return what predictions of this forest keep of it, a row for each of these answers."""
+        """Return the state of the forest that predictions keep, a row for each of these answers."""
         counters = self.counters[0]
         made_by = np.zeros((len(answers), N_MADE_BY))
         made_by[:, N_LEARNED] = counters["n_learned"]
@@ -271,21 +265,20 @@ class Arena:
 
     def _output(self, buffer: Array) -> dict[str, Array]:
         """Return the arrays in a buffer, by name."""
-        parts = np.split(buffer, self.places[1:-1])
-        named = zip(shapes(self.capacities, OUTPUT_FIELDS).items(), parts, strict=True)
-        return {name: part.reshape(shape) for (name, shape), part in named}
+        parts = np.split(buffer, self._places[1:-1])
+        return {
+            name: part.reshape(field.shape(self.capacities))
+            for (name, field), part in zip(OUTPUT_FIELDS.items(), parts, strict=True)
+        }
 
-    def outputs_in(self, buffer: PredictionBuffer) -> tuple[Array, Array, Array]:
-        """Return votes (a row per voter), standardised samples (timescales, features) and terms.
+    def last_outputs(self) -> tuple[Array, Array, Array]:
+        """Return copies of the outputs of experts for the sample that was predicted last.
 
-        They are those of the sample that was predicted last into this buffer.
+        These are votes (a row per voter), standardised samples (timescales, features) and terms.
         """
-        found = self._output(buffer.values)
-        return (
-            found["expert_votes"][:, 0],
-            found["standardised"],
-            found["terms"].reshape(4 * self.capacities["fit"], self.capacities["wave"]),
-        )
+        outputs = self._output(self.output.values.copy())
+        terms = outputs["terms"].reshape(4 * self.capacities["fit"], self.capacities["wave"])
+        return outputs["expert_votes"][:, 0], outputs["standardised"], terms
 
     def grow_nodes(self, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the capacity for nodes, up to `max_nodes`."""
@@ -305,9 +298,6 @@ class Arena:
             return self
         return self.resized(place=1 + (1 << (n_codes - 1).bit_length()))
 
-    def _has_capacity(self, lengths: dict[str, int]) -> bool:
-        return all(length <= self.capacities[axis] for axis, length in lengths.items())
-
     def with_words(self, n_words: int, most: int) -> Arena:
         """Return an arena with capacity for a number of words, of which there may be `most`."""
         if n_words <= self.capacities["word"] <= 1 + most:
@@ -319,7 +309,7 @@ class Arena:
 
     def replacing(self, **arrays: Array) -> Arena:
         """Return an arena with some other arrays of the same shapes."""
-        return self._with(arrays, self.capacities)
+        return self._with(arrays, {})
 
     def fit_rows(self) -> Arena:
         """Return an arena whose store of samples has capacity beyond the rows in use."""
@@ -328,7 +318,9 @@ class Arena:
         n_rows = int(self.counters["n_rows"][0])
         more = n_rows if self.rows.nbytes < _SMALL else n_rows // 8
         # not beyond the first row with which a list could be too long, if that is far away
-        more = min(more, max(int(self.settings["longest_list"][0]) - self.longest(), n_rows // 8))
+        longest_list = int(self.settings["longest_list"][0])
+        if n_rows + more > longest_list:
+            more = min(more, max(longest_list - self.longest(), n_rows // 8))
         capacity = n_rows + max(_FIRST_ROWS, more, self.capacities["node"] // 4)
         return self.resized(row=capacity)
 
@@ -345,25 +337,20 @@ class Arena:
             self.can_learn = False  # as lists may grow longer than before
             return self
 
-    def extended(
-        self,
-        is_categorical: Sequence[bool],
-        n_labels: int,
-        dirichlet: float,
-    ) -> Arena:
-        """Return an arena that knows new features and labels.
+    def extended(self, is_categorical: Sequence[bool], n_labels: int, dirichlet: float) -> Arena:
+        """Return an arena with new features and labels.
 
         `is_categorical` and `n_labels` count all features and labels. If there are more labels than
         classes of the prior, it gets a new prior, with the Dirichlet parameter given.
         """
-        # To existing nodes and rows, a new feature is one that they have never seen (NaN). The
-        # range of a categorical feature counts as 1, as do all ranges under "unit" intensity; the
-        # other intensities follow from the ranges, which the kernels keep.
+        # In existing nodes and rows, a new feature is missing (NaN). The range of a categorical
+        # feature counts as 1, as do all ranges under "unit" intensity; the other intensities
+        # follow from the ranges, which the kernels keep.
         n_features = len(is_categorical)
         settings = self.settings.copy()
         n_classes = max(n_labels, int(settings["n_classes"][0]))
         capacities = self._enough(n_features, sum(is_categorical), n_classes)
-        changed = ("is_categorical", "intensity", "stand_ins")
+        changed = "is_categorical", "intensity", "stand_ins"
         arrays = {name: getattr(self, name).copy() for name in changed}
         arrays |= self._resized_arrays(capacities) | {"settings": settings}
         if n_labels > settings["n_classes"][0]:
@@ -371,21 +358,22 @@ class Arena:
             arrays["pure"] = np.full_like(self.pure, np.nan)  # it follows from the prior
         new = slice(int(settings["n_features"][0]), n_features)
         arrays["is_categorical"][:n_features] = is_categorical
-        by_range = ~arrays["is_categorical"][new].astype(bool) & bool(settings["range_intensity"])
+        categorical = arrays["is_categorical"][new].astype(bool)
+        by_range = ~categorical & bool(settings["range_intensity"])
         arrays["intensity"][:, new] = np.where(by_range, 0.0, 1.0)
         if not settings["n_words"][0]:
-            categorical = arrays["is_categorical"][new].astype(bool)
             arrays["stand_ins"][new] = np.where(categorical, MISSING_CODE, np.nan)
         settings["n_features"], settings["n_labels"] = n_features, n_labels
         settings["n_numeric"] = n_features - sum(is_categorical)
         settings["has_categories"] = any(is_categorical)
-        # In place if there is room: nobody reads these rows yet, and they are the same each time.
+        # In place if there is room: these rows are not in use yet, and the same each time.
         directions = arrays.get("directions", self.directions)
         for draw, key in enumerate(_keys_of_draws(self.linear_models, self.trends)):
             for j in range(new.start, n_features):
                 directions[draw, j] = draw_directions(key, j, self.capacities["cosine"])
-        arena = self._with(arrays, self.capacities | capacities)
+        arena = self._with(arrays, capacities)
         arena.handle["version"] += 1
+        arena._begin_predictions()
         return arena
 
     def _enough(self, n_features: int, n_categorical: int, n_classes: int) -> dict[str, int]:
@@ -399,7 +387,8 @@ class Arena:
             is_exact = is_small or self.settings["n_features"][0] == 0
             capacity = n_features if is_exact else n_features + n_features // 2
             capacities |= lengths_of_features(self.settings, capacity)
-        if not self._has_capacity(lengths_of_categorical(self.settings, n_categorical)):
+        lengths = lengths_of_categorical(self.settings, n_categorical)
+        if any(length > self.capacities[axis] for axis, length in lengths.items()):
             capacities |= lengths_of_categorical(self.settings, rounded_up(n_categorical))
         if n_classes > self.capacities["class"]:
             capacity = n_classes if is_small else n_classes + self.capacities["class"] // 2
@@ -436,7 +425,7 @@ class Arena:
                 f"this forest was saved by another release of river_amf (its array layout is "
                 f"{layout}, this release has {LAYOUT}); load it with that release"
             )
-        # copied to our own dtypes: those of a pickle are equal, but would change later pickles
+        # copied to the dtypes of `FIELDS`: those of a pickle are equal, but change later pickles
         arrays = {name: np.empty(array.shape, FIELDS[name].dtype) for name, array in state.items()}
         for name, array in state.items():
             arrays[name][...] = array
@@ -526,7 +515,7 @@ def draw_directions(key: int, column: int, n: int = N_COSINES) -> Numbers:
 
 
 def _uniform(key: int, number: int, n: int) -> Numbers:
-    """Return numbers from [0, 1); each number of a sequence gives others."""
+    """Return numbers from [0, 1), which differ for each number of a sequence."""
     # raw bits, because numpy may change how it makes floats of them
     bits = np.random.Philox(key=[int(key), number]).random_raw(n)
     fractions: Numbers = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-N_RECENT = 64  # number of values that a feature's range is judged by
+N_RECENT = 64  # number of values that a feature's range follows from
 MISSING_CODE = 2**32 - 1  # of the category that a missing value is
 FIRST_CHECK = 64  # learned samples after which presence is first checked, then at each doubling
 
@@ -25,7 +25,7 @@ def _record(*fields: tuple[str, str]) -> np.dtype[Any]:
 
 # All records are aligned and have no padding, as the bytes of padding would be undefined in a copy.
 
-# What follows from the parameters and from the known features and labels. The kernels only read it.
+# Values that follow from the parameters, features and labels. The kernels only read them.
 SETTINGS = _record(
     ("task", "i8"),  # CLASSIFICATION or REGRESSION
     ("largest_total", "f8"),  # of the weights of all samples
@@ -64,10 +64,7 @@ SETTINGS = _record(
     ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
     ("max_split_words", "i8"),  # most features if there are words
     ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
-    (
-        "max_delayed_labels",
-        "i8",
-    ),  # predictions that wait for their label; 0 if it makes no difference
+    ("max_delayed_labels", "i8"),  # 0 if delayed labels make no difference
 )
 
 # What the kernels count along the stream, for all trees together.
@@ -75,7 +72,7 @@ COUNTERS = _record(
     ("n_rows", "i8"),  # rows in use in the store of samples
     ("n_stored", "i8"),  # samples ever stored
     ("newest_weight", "f8"),  # of the next sample, for relevance
-    ("n_chosen", "i8"),  # words that have been chosen for a column and wait for it
+    ("n_chosen", "i8"),  # words that get a column before the next sample
     ("sparse_weight", "f8"),  # weight of the linear model of the words in a learned vote
     ("least_target", "f8"),  # of all real targets, less the first
     ("largest_target", "f8"),
@@ -133,7 +130,7 @@ NODE = _record(
 # One record per feature: the statistics behind its range and its relevance. In weighted sums, older
 # samples count less.
 FEATURE = _record(
-    ("n_recent", "i8"),  # number of values kept to judge the range by
+    ("n_recent", "i8"),  # number of values kept for the range
     ("n_missing", "i8"),  # samples without a value, since the first one
     ("credit", "f8"),  # how frequent values far outside the range have recently been
     ("weight", "f8"),  # sum of the samples' weights
@@ -149,7 +146,7 @@ FEATURE = _record(
 # One record per word, which is a numeric feature of which an absent one is 0. Slot 0 is for the
 # constant 1.
 WORD = _record(
-    ("uses", "i8"),  # samples with the word, halved whenever others are forgotten
+    ("uses", "i8"),  # samples with the word, halved whenever words are forgotten
     ("column", "i8"),  # 1 + the column that trees see it in; 0 for none, or CHOSEN
     ("weight", "f8"),  # sum of the samples' weights, each at most 1
     ("squares", "f8"),  # weighted sum of the squares of its values
@@ -188,7 +185,7 @@ SAMPLE = _record(
     ("number", "i8"),  # in the order of all samples ever stored, from 0
 )
 
-# What a forest predicts. Many parts of the compiled code stand for one function in each task.
+# The task of a forest. Many parts of the compiled code stand for one function in each task.
 CLASSIFICATION, REGRESSION = 0, 1
 TASKS = ("classification", "regression")
 
@@ -218,16 +215,14 @@ MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, 
 N_RECENT_ERRORS = 2  # means of recent errors that may be voters
 N_STACKED = 9  # voters of the largest stack
 
-# What a prediction keeps of the forest that made it: its version, the samples it had learned, the
-# labels it knew, the corrections by recent errors, the last target, and what it predicted for a
-# real target.
+# The state of the forest in a prediction: its version, its numbers of samples and labels, the
+# corrections by recent errors, the last target, and the prediction of a real target.
 VERSION, N_LEARNED, N_KNOWN, FAST_ERROR, SLOW_ERROR, LAST_TARGET = range(6)
 LOCATION_THEN, SPREAD_THEN, N_MADE_BY = 6, 7, 8
 
-# The context of a sample that is learned: its number among those learned; how many were learned
-# between its prediction and its label, 0 if there was no prediction; and if there were any, what
-# was known then, as above, the trend, and from `RESTARTED` on for each tree, whether it has
-# restarted since, which only classifiers need.
+# The context of a sample that is learned: its number; how many were learned between its prediction
+# and its label; and if there were any, the state above, the trend, and from `RESTARTED` on for each
+# tree of a classifier, whether it has restarted since.
 SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 8, 9
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
@@ -247,27 +242,28 @@ class Field(NamedTuple):
     dtype: Any
     axes: tuple[str | int, ...]  # each one of `AXES`, whose lengths vary, or a fixed length
     fill: float = 0.0
-    is_copied: bool = True  # to pickles, copies and files; kernels refill the others as they go
+    is_copied: bool = True  # to pickles, copies and files; kernels refill all other arrays
 
     @property
     def itemsize(self) -> int:
         """Bytes of one entry."""
         return int(np.dtype(self.dtype).itemsize)
 
+    def shape(self, lengths: dict[str, int]) -> tuple[int, ...]:
+        """Return its shape, given the length of each axis."""
+        return tuple(axis if isinstance(axis, int) else lengths[axis] for axis in self.axes)
 
-# The axes of variable length. `vote` is the prediction of a voter: a number for each class, or for
-# a real target the four above. `target`, `score` and `error` are empty unless targets are real.
-# `moment` is the classes with relevance, otherwise empty; `faded` is the classes plus two with
-# fading, otherwise empty; for real targets, the mean and the sum of squares take the place of
-# classes in both. `place` is that of each category (`place_of`). Without linear models all of these
-# are empty: `timescale`, at which features are standardised; `draw` of random Fourier features;
-# `linear_class`, the classes; `input`, an intercept and the features or cosines; `onehot`, the
-# categorical features. `voter` is trees and linear models, that of the words included;
-# `sparse_word` is the words if they have a linear model, otherwise empty. Trends have a timescale
-# and a draw, too, and without them these are empty: `fit`, a single one; `term` and `wave`, what
-# each trend takes; `profile` and `residual`, features; `category_profile`, categorical features.
-# `tree_target` is the targets of trees, of which a trend makes two; `stack`, the stacks of a
-# regression. Trends are voters, and so is their stack.
+
+# The axes of variable length (their lengths are in the functions below). `vote` is the prediction
+# of a voter: a number for each class, or for a real target the four above. `moment` and `faded` are
+# the classes, with fading plus two, or the mean and sum of squares of real targets. `place` is that
+# of each category (`place_of`). With linear models: `timescale`, at which features are
+# standardised; `draw` of random Fourier features; `linear_class`, the classes; `input`, an
+# intercept and the features or cosines; `onehot`, the categorical features. `voter` is all trees,
+# linear models, trends, and the stack of trends. With trends: `fit`, a single one; `term` and
+# `wave`, their inputs; `profile` and `residual`, features; `category_profile`, categorical
+# features. `tree_target` is the targets of trees, of which a trend makes two; `stack`, the stacks
+# of a regression.
 LINEAR_AXES = ("linear_model", "timescale", "draw", "linear_class", "input", "onehot")
 AXES_OF_TRENDS = ("trend", "fit", "term", "wave", "profile", "category_profile", "residual")
 AXES = (
@@ -350,8 +346,8 @@ FIELDS = {
 
 COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
 
-# What a file further holds, if any predictions wait for their labels: the key that each is found
-# by, one behind the other; and what voters predicted, and what the forest was then.
+# The predictions for delayed labels in a file: their keys, one behind the other, the votes, and the
+# state of the forest that made them.
 PENDING_FIELDS = {
     "pending_keys": Field(np.uint8, ("key_byte",)),
     "pending_key_lengths": Field(np.int64, ("pending",)),
@@ -383,9 +379,9 @@ PARTS = (
 )
 PART_ADDRESSES = np.zeros((len(TASKS), len(PARTS)), np.int64)
 
-# The arrays in the buffer of a prediction, one behind the other: the forest's answer, the
-# prediction of each voter, what the forest was that made it, the sample, and what linear models and
-# trends make of it, so that learning it next can use them.
+# The arrays in the buffer of a prediction, one behind the other: the forest's answer, the votes,
+# the state of the forest that made them, the sample, and the inputs of linear models and trends,
+# which learning the sample next uses.
 OUTPUT_FIELDS = {
     "answer": Field(np.float64, ("vote",)),
     "expert_votes": Field(np.float64, ("voter", 1, "vote")),
@@ -456,10 +452,7 @@ def shapes(
     lengths: dict[str, int], fields: dict[str, Field] = FIELDS
 ) -> dict[str, tuple[int, ...]]:
     """Return the shape of each array of a forest, given the length of each axis."""
-    return {
-        name: tuple(axis if isinstance(axis, int) else lengths[axis] for axis in field.axes)
-        for name, field in fields.items()
-    }
+    return {name: field.shape(lengths) for name, field in fields.items()}
 
 
 def place_of(code: float) -> int:

@@ -27,12 +27,12 @@ class Outside:
     def learn_one(self, x, y):
         """Learn a sample."""
         with self._lock:
-            self._engine._learn(x, y, 1.0, self._model)
+            self._engine.learn_any(x, y, 1.0, self._model)
 
     def predict_proba_one(self, x):
         """Predict a sample."""
         with self._lock:
-            return self._engine.answer(x)
+            return self._engine.predict_any(x)
 
 
 def among_threads(model, n_predicting, x, y):

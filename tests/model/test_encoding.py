@@ -1,4 +1,4 @@
-"""Features, Labels and check_weight: from dicts to rows and back."""
+"""The schema: samples become rows."""
 
 import decimal
 import enum
@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_amf.inputs.encoding import Features
 from river_amf.inputs.kinds import is_missing
+from river_amf.inputs.schema import Schema
 
 ALL_MISSING = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT]
 ALL_MISSING += [np.datetime64("NaT", "s"), np.timedelta64("NaT"), decimal.Decimal("nan")]
@@ -37,20 +37,11 @@ class Color(enum.Enum):
     RED = 1
 
 
-def features_of(*samples):
-    features = Features()
+def schema_of(*samples):
+    schema = Schema()
     for x in samples:
-        features = learning(features, x)
-    return features
-
-
-def learning(features, x):
-    """Return the features after a sample with what is new in it has been learned."""
-    new = features.check(x)
-    features = features.extended(new)
-    for name, category in new.categories:
-        features.add_category(name, category)
-    return features
+        schema, _ = schema.admit(schema.read(x, "label"))
+    return schema
 
 
 def rows_equal(left, right):
@@ -61,8 +52,8 @@ def rows_equal(left, right):
 
 
 def test_new_columns_come_in_order_of_type_name_and_repr():
-    features = features_of({"b": 1, (2,): 1, 10: 1, "a": "red", 9: 1, b"z": 1})
-    assert list(features) == [b"z", 10, 9, "a", "b", (2,)]
+    schema = schema_of({"b": 1, (2,): 1, 10: 1, "a": "red", 9: 1, b"z": 1})
+    assert list(schema) == [b"z", 10, 9, "a", "b", (2,)]
 
 
 # Categories
@@ -70,11 +61,11 @@ def test_new_columns_come_in_order_of_type_name_and_repr():
 
 @given(st.lists(CATEGORIES, min_size=1, unique=True), CATEGORIES)
 def test_an_unknown_category_gets_the_next_code(known, category):
-    features = features_of(*({"c": c} for c in known))
+    schema = schema_of(*({"c": c} for c in known))
     expected = known.index(category) if category in known else len(known)
-    assert features.encode({"c": category}).values[0, 0] == expected
-    features = learning(features, {"c": category})
-    assert features.categories("c")[category] == expected
+    assert schema.encode_any({"c": category}).values[0, 0] == expected
+    schema, _ = schema.admit(schema.read({"c": category}, "label"))
+    assert schema.categories("c")[category] == expected
 
 
 # Rows
@@ -82,18 +73,18 @@ def test_an_unknown_category_gets_the_next_code(known, category):
 
 @given(st.lists(SAMPLES, max_size=5), SAMPLES)
 def test_the_fast_way_agrees_with_the_slow_way(samples, x):
-    features = features_of(*samples)
-    fast = features.encode_known(x)
+    schema = schema_of(*samples)
+    fast = schema.encode(x)
     if fast is not None:
-        assert rows_equal(fast.values.copy(), features.encode(OrderedDict(x)).values)
+        assert rows_equal(fast.values.copy(), schema.encode_any(OrderedDict(x)).values)
 
 
 @given(st.lists(SAMPLES, max_size=5), SAMPLES)
 def test_encoding_is_by_value_code_or_nan(samples, x):
-    features = features_of(*samples, x)
-    row = features.encode(x).values[0]
-    for name, value in zip(features, row, strict=True):
-        codes = features.categories(name)
+    schema = schema_of(*samples, x)
+    row = schema.encode_any(x).values[0]
+    for name, value in zip(schema, row, strict=True):
+        codes = schema.categories(name)
         if is_missing(x.get(name)):
             assert math.isnan(value)
         else:
@@ -103,7 +94,7 @@ def test_encoding_is_by_value_code_or_nan(samples, x):
 @given(SAMPLES)
 def test_a_sample_without_gaps_that_was_added_takes_the_fast_way(x):
     whole = {name: value for name, value in x.items() if not is_missing(value)}
-    assert features_of(whole).encode_known(whole) is not None
+    assert schema_of(whole).encode(whole) is not None
 
 
 UNCOMMON = [
@@ -129,22 +120,22 @@ UNCOMMON = [
 
 
 def test_the_fast_way_leaves_all_that_is_uncommon_to_the_slow_way():
-    features = features_of({"size": 1.0, "color": "red"})
-    assert [x for x in UNCOMMON if features.encode_known(x) is not None] == []
+    schema = schema_of({"size": 1.0, "color": "red"})
+    assert [x for x in UNCOMMON if schema.encode(x) is not None] == []
 
 
 def test_gaps_take_a_fast_way_too():
-    features = features_of({"size": 1.0, "color": "red"})
+    schema = schema_of({"size": 1.0, "color": "red"})
     for x in ({}, {"size": 1.0}, {"color": "red"}, {"size": None, "color": "red"}):
-        fast = features.encode_known(x).values.copy()
-        assert rows_equal(fast, features.encode(OrderedDict(x)).values), x
+        fast = schema.encode(x).values.copy()
+        assert rows_equal(fast, schema.encode_any(OrderedDict(x)).values), x
 
 
 def test_a_defaultdict_does_not_grow():
-    features = features_of({"size": 1.0, "color": "red"})
+    schema = schema_of({"size": 1.0, "color": "red"})
     x = defaultdict(float)
-    features.check(x)
-    assert np.isnan(features.encode(x).values[0]).all()
+    schema.read_features(x)
+    assert np.isnan(schema.encode_any(x).values[0]).all()
     assert not x
 
 
@@ -153,12 +144,12 @@ def test_a_defaultdict_does_not_grow():
 
 @given(st.lists(SAMPLES, max_size=3), SAMPLES)
 def test_checking_and_encoding_change_nothing(samples, x):
-    features = features_of(*samples)
-    before = pickle.dumps(features)
-    features.check(x)
-    features.encode(x)
-    features.encode_known(x)
-    assert pickle.dumps(features) == before
+    schema = schema_of(*samples)
+    before = pickle.dumps(schema)
+    schema.read_features(x)
+    schema.encode_any(x)
+    schema.encode(x)
+    assert pickle.dumps(schema) == before
 
 
 def test_what_is_missing_and_what_is_not():
@@ -169,14 +160,14 @@ def test_what_is_missing_and_what_is_not():
 
 
 def test_a_dict_that_changes_in_place_is_encoded_anew():
-    features = features_of({"a": 1.0, "b": 2.0})
+    schema = schema_of({"a": 1.0, "b": 2.0})
     x = {"a": 3.0, "b": 4.0}
-    features.encode(x)
+    schema.encode_any(x)
     x["b"] = 5.0
-    assert features.encode(x).values[0].tolist() == [3.0, 5.0]
+    assert schema.encode_any(x).values[0].tolist() == [3.0, 5.0]
     x["b"] = np.array(5.5)
     with pytest.raises((TypeError, ValueError), match="'b'"):
-        features.encode(x)
+        schema.encode_any(x)
     x["b"] = 6.0
-    assert features.encode({"a": 9.0}).values[0, 0] == 9.0
-    assert features.encode(x).values[0].tolist() == [3.0, 6.0]
+    assert schema.encode_any({"a": 9.0}).values[0, 0] == 9.0
+    assert schema.encode_any(x).values[0].tolist() == [3.0, 6.0]

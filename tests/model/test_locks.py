@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
-from river_amf.engine.threads import run_in_threads
-from river_amf.inputs.row_problems import in_row
+from river_amf.engine.blocks import run_in_threads
+from river_amf.inputs.invalid import in_row
 from river_amf.kernels.numba_tools import compilation
 
 SOON = 30.0  # seconds, after which a test has failed

@@ -10,7 +10,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 
 REFERENCE = "test_longer_stream_equals_the_reference"
-WHEREVER = "model/test_capacity.py::test_wherever_memory_is_short_the_arrays_stay_in_step"
+IN_STEP = "model/test_capacity.py::test_arrays_without_room_stay_in_step"
 BLOCKS = "dataframes/test_many.py::test_block_of_each_library_equals_rows"
 
 # in parts of similar run time; each runs in its own process
@@ -25,10 +25,10 @@ SHORT_LIST = {
     ],
     "blocks, capacity, paths": [
         BLOCKS,
-        "model/test_long_lists.py::test_a_thinned_leaf_keeps_its_box_and_its_counts",
-        f"{WHEREVER}[plain-23]",
-        f"{WHEREVER}[adaptive-24]",
-        "model/test_capacity.py::test_a_chain_of_splits_that_waits_for_room_is_drawn_as_with_room",
+        "model/test_long_lists.py::test_thinned_leaf_keeps_box_and_counts",
+        f"{IN_STEP}[plain-23]",
+        f"{IN_STEP}[adaptive-24]",
+        "model/test_capacity.py::test_chain_of_splits_is_drawn_as_with_room",
         "model/test_state.py",
         "model/test_paths.py::test_outliers_go_where_the_ends_of_the_range_do",
         "tools/test_inspection.py",

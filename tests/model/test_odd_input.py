@@ -14,10 +14,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from forests import forests
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from river.utils import VectorDict
-from test_bad_input import FORESTS, GOOD, dummy, fresh, short, trained
+from test_bad_input import GOOD, dummy, fresh, short, trained
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
 
@@ -65,7 +66,7 @@ def test_values_are_read_once(make, kind):
 
 
 @stages
-@pytest.mark.parametrize("kind", FORESTS)
+@forests
 def test_weight_zero_changes_nothing(make, kind):
     model = make(kind)
     before = pickle.dumps(model)

@@ -60,7 +60,7 @@ def learn(model, samples):
 
 def encode(model, x):
     model.predict_proba_one(x)
-    return model._features.encode(x).values[0].copy()
+    return model._features.encode_any(x).values[0].copy()
 
 
 def mixed(model, tree, steps):

@@ -245,9 +245,9 @@ def test_none_and_nan_are_missing_not_zero():
     column = model._features.column("tells 0 0")
     assert column is not None
     for value in (None, math.nan, np.float64("nan"), pd.NA):
-        row = model._features.encode({"tells 0 0": value, "word 0": 1}).values[0]
+        row = model._features.encode_any({"tells 0 0": value, "word 0": 1}).values[0]
         assert math.isnan(row[column])
-    assert model._features.encode({"word 0": 1}).values[0][column] == 0.0
+    assert model._features.encode_any({"word 0": 1}).values[0][column] == 0.0
     missing = pickle.loads(pickle.dumps(model))
     before = model._arena.words["uses"].copy()
     missing.learn_one({"tells 0 0": None, "unknown": None}, "label 0")
@@ -260,7 +260,7 @@ def test_new_categories_have_a_column_at_once():
     model = Forest(2, absent="zero", seed=1)
     model.learn_one({"color": "red", "word": 2}, "a")
     assert list(model._features) == ["color"]
-    assert math.isnan(model._features.encode({}).values[0][0])
+    assert math.isnan(model._features.encode_any({}).values[0][0])
     with pytest.raises(ValueError, match="'color' has held categories so far, such as 'red'"):
         model.learn_one({"color": 3}, "a")
     with pytest.raises(ValueError, match="'word' has held numbers so far, got 'x'"):

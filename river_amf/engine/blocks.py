@@ -1,0 +1,362 @@
+"""Blocks of rows: checked as a whole, then learned in stretches of ordinary rows and odd ones.
+
+An odd row brings a new feature or label, or a value that is not plainly right (`inputs.columns`).
+It goes through the code for single samples: once in a dry run on the schema, which is then cut back
+to its mark, and once when it is learned. These functions are for callers that hold the lock.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf import kernels
+from river_amf.engine.engine import Engine
+from river_amf.engine.growth import Learned, events, growth_factor, with_ready
+from river_amf.engine.settings import Parameters
+from river_amf.inputs.columns import (
+    NewCategory,
+    encode_to_learn,
+    encode_to_predict,
+    is_bad,
+    is_odd,
+    is_there,
+    sample_at,
+)
+from river_amf.inputs.frames import Column
+from river_amf.inputs.invalid import INVALID, in_row
+from river_amf.inputs.kinds import check_totals
+from river_amf.inputs.mismatch import warn_of_numbers
+from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
+from river_amf.state.arena import Arena, Block
+
+_FEW = 16  # ordinary rows in a row, that are faster one by one
+_WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
+
+Pools = list[ThreadPoolExecutor]
+
+
+class BlockAnswers(NamedTuple):
+    """The predictions for a block of rows."""
+
+    answers: NDArray[np.float64]  # (n_rows, n_labels) probabilities, or the `ANSWER` of targets
+    n_known: NDArray[np.int64]  # number of labels when each row was predicted
+    labels: list[Any]  # at the end of the block, or of real targets the origin
+
+
+class Rows(NamedTuple):
+    """A block of rows, by columns or as samples."""
+
+    n_rows: int
+    columns: list[Column]
+    samples: list[dict[Hashable, Any]] | None = None  # rows of words
+
+    def at(self, row: int) -> dict[Hashable, Any]:
+        """Return a row as a sample."""
+        return sample_at(self.columns, row) if self.samples is None else self.samples[row]
+
+
+class LabeledRows(NamedTuple):
+    """A block that is to be learned."""
+
+    rows: Rows
+    labels: Column
+    weights: NDArray[np.float64]
+
+    def at(self, row: int) -> tuple[dict[Hashable, Any], Any, float]:
+        """Return a row as a sample with its label and weight."""
+        return self.rows.at(row), self.labels.at(row), float(self.weights[row])
+
+
+# -------------------------------------------------------------------------------------- predicting
+
+
+def predict_block(
+    engine: Engine, rows: Rows, n_jobs: int, levels: Sequence[float] = (0.0,)
+) -> list[BlockAnswers]:
+    """Return the predictions for a block, once with quantiles at each of these levels."""
+    labels = engine.schema.labels
+    n_known = np.full(rows.n_rows, len(labels))
+    return [
+        BlockAnswers(_predicted(engine, rows, n_jobs, level), n_known, list(labels))
+        for level in levels
+    ]
+
+
+def _predicted(engine: Engine, rows: Rows, n_jobs: int, level: float) -> NDArray[np.float64]:
+    schema, arena = engine.learned
+    answers: NDArray[np.float64] = schema.labels.blank_answers(rows.n_rows, 0, level)
+    if arena is None:
+        are_bad = sum(map(is_bad, rows.columns), np.full(rows.n_rows, bool(rows.samples)))
+        for row in np.flatnonzero(are_bad).tolist():
+            in_row(row, schema.read_features, rows.at(row))
+    elif rows.samples is not None:
+        for row, x in enumerate(rows.samples):
+            in_row(row, schema.encode_any, x)
+        for row, x in enumerate(rows.samples):
+            answers[row] = engine.raw_answer(x, level)
+    elif rows.n_rows:
+        values, are_odd = encode_to_predict(rows.columns, rows.n_rows, schema)
+        for row in np.flatnonzero(are_odd).tolist():
+            values[row] = in_row(row, schema.encode_unusual, rows.at(row)).values[0]
+        engine.late.hold(arena)
+        zeros = np.zeros(rows.n_rows)
+        predict_encoded(engine, Block(values, zeros, zeros, answers), n_jobs)
+    return answers
+
+
+def predict_encoded(engine: Engine, block: Block, n_jobs: int) -> None:
+    """Predict encoded rows, and keep the predictions until their labels come."""
+    schema, arena = engine.learned
+    assert arena is not None
+    n_rows = len(block.values)
+    kernels.compile_for(arena, learns=False)
+    block.prepare(arena, n_rows, predicts=True, learns=False)
+    for start in range(0, n_rows, block.chunk):
+        block.record["stage"] = UNOPENED
+        stop = min(start + block.chunk, n_rows)
+        _run_chunk(engine, block, range(start, stop), n_jobs, [])
+        if arena.most_pending:
+            values, votes = block.values[start:stop], block.votes[:, : stop - start]
+            engine.late.keep_rows(schema, arena, values, votes, block.answers[start:stop])
+
+
+# ---------------------------------------------------------------------------------------- learning
+
+
+def learn_block(
+    engine: Engine, rows: LabeledRows, parameters: Parameters, predicts: bool, level: float = 0.0
+) -> BlockAnswers:
+    """Learn a block of rows; if `predicts`, predict each one before it is learned."""
+    return _Learner(engine, rows, parameters, predicts, level).run()
+
+
+class _Learner:
+    """A block of rows that an engine is learning."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        rows: LabeledRows,
+        parameters: Parameters,
+        predicts: bool,
+        level: float,
+    ) -> None:
+        self.engine, self.rows, self.parameters = engine, rows, parameters
+        self.predicts, self.level = predicts, level
+        self.n_rows = len(rows.weights)
+        self.n_known = np.zeros(self.n_rows, np.int64)
+
+    def run(self) -> BlockAnswers:
+        """Check all rows, then learn them."""
+        engine, weights = self.engine, self.rows.weights
+        try:
+            odd, n_new_labels = self._odd_rows()
+        except INVALID:
+            if self.parameters.max_words is None:
+                raise
+            odd, n_new_labels = self._odd_rows_of_words()
+        check_totals(engine.total_weight, weights, self.parameters.task, are_rows=True)
+        n_restarts = 0 if engine.arena is None else engine.arena.trees["n_restarts"].copy()
+        labels = engine.schema.labels
+        self.answers = labels.blank_answers(self.n_rows, n_new_labels, self.level)
+        start = 0
+        for row in odd:
+            self._learn_ordinary(range(start, row))
+            self._learn_odd(row)
+            start = row + 1
+        self._learn_ordinary(range(start, self.n_rows))
+        if engine.arena is not None:
+            trees = np.flatnonzero(engine.arena.trees["n_restarts"] > n_restarts)
+            if len(trees):
+                events.info("after a drift, the trees %s have restarted", trees.tolist())
+        return BlockAnswers(self.answers, self.n_known, list(labels))
+
+    def _odd_rows(self) -> tuple[list[int], int]:
+        """Check all rows; return those to be learned one by one, and the number of new labels."""
+        engine, rows = self.engine, self.rows
+        schema = engine.extensible(self.parameters).schema
+        labels, columns = schema.labels, rows.rows.columns
+        n_labels = len(labels)
+        n_reasons = np.array((rows.weights == 0.0) | (rows.rows.samples is not None), np.int64)
+        for column in columns:
+            n_reasons += is_odd(column, schema)
+        unknown = [column for column in columns if not schema.is_known(column.name)]
+        odd: list[int] = []
+        engine.pending = functools.partial(schema.cut, schema.mark())
+        try:
+            are_odd = (n_reasons > 0) | labels.is_odd(rows.labels)
+            row = _next(are_odd, 0)
+            while row is not None:
+                odd.append(row)
+                reading = in_row(row, schema.read, *rows.at(row))
+                if rows.weights[row] > 0.0 and (reading.label is None or reading.brings):
+                    schema, _ = schema.admit(reading)
+                    if schema.vocabulary is not None:
+                        schema.vocabulary.add(schema.new_words(reading.row))
+                    for column in [c for c in unknown if schema.is_known(c.name)]:
+                        n_reasons += is_odd(column, schema)
+                        n_reasons -= is_there(column)
+                        unknown.remove(column)
+                    are_odd = (n_reasons > 0) | labels.is_odd(rows.labels)
+                row = _next(are_odd, row + 1)
+            return odd, len(labels) - n_labels
+        finally:
+            engine.settle()
+
+    def _odd_rows_of_words(self) -> tuple[list[int], int]:
+        """Do what `_odd_rows` does by learning all rows in a copy."""
+        # A word may be forgotten on the way, and come back as the name of a category.
+        twin, engine = self.engine.twin(), self.engine
+        twin.cautions, twin.warned = engine.cautions, engine.warned
+        twin.schema.warned = engine.schema.warned
+        for row in range(self.n_rows):
+            in_row(row, twin.learn_any, *self.rows.at(row), self.parameters)
+        n_new_labels = len(twin.schema.labels) - len(engine.schema.labels)
+        return [*range(self.n_rows)], n_new_labels
+
+    def _learn_odd(self, row: int) -> None:
+        """Learn a row as a single sample; if `predicts`, predict it before."""
+        engine, (x, y, weight) = self.engine, self.rows.at(row)
+        self.n_known[row] = len(engine.schema.labels)
+        if self.predicts and engine.arena is not None:
+            answer = in_row(row, engine.raw_answer, x, self.level)
+            self.answers[row, : len(answer)] = answer
+        in_row(row, engine.learn_any, x, y, weight, self.parameters)
+
+    def _learn_ordinary(self, rows: range) -> None:
+        """Learn some rows, none of which is odd; if `predicts`, predict each one before."""
+        stop = rows.start
+        if len(rows) >= _FEW:
+            stop = self._learn_stretch(rows)
+        for row in range(stop, rows.stop):  # few, or a feature holds as many categories as it may
+            self._learn_odd(row)
+
+    def _learn_stretch(self, rows: range) -> int:
+        """Learn ordinary rows in chunks, up to the first with a category too many; return it."""
+        engine = self.engine
+        schema, arena = engine.learned
+        assert arena is not None
+        values, new = encode_to_learn(self.rows.rows.columns, rows, schema)
+        n_rows = len(values)
+        stop = rows.start + n_rows
+        if n_rows:
+            warn_of_numbers(schema, [(feature, category) for *_, feature, category in new])
+            n_values = np.count_nonzero(~np.isnan(values), axis=1)
+            n_features = np.full(n_rows + 1, len(schema))
+            engine.cautions.check_presence(arena, n_features, n_values)
+            some = slice(rows.start, stop)
+            targets = schema.labels.encode(self.rows.labels, range(rows.start, stop))
+            block = Block(values, targets, self.rows.weights[some], self.answers[some])
+            block.is_at_once = self.predicts
+            self.n_known[some] = len(schema.labels)
+            engine.late.hold(arena)
+            if self.predicts:
+                kernels.compile_for(arena, learns=False)
+            has_late = bool(engine.late.waiting) and not self.predicts
+            how = {"predicts": self.predicts, "learns": True, "has_late": has_late}
+            block.prepare(arena, n_rows, **how)
+            done = 0
+            while done < n_rows:
+                done = self._learn_chunk(block, done, new)
+        return stop
+
+    def _learn_chunk(self, block: Block, start: int, categories: list[NewCategory]) -> int:
+        """Learn rows that there is capacity for; return the first of those left."""
+        engine = self.engine
+        schema, arena = engine.learned
+        assert arena is not None
+        n_left = len(block.values) - start
+        factor = growth_factor(arena, n_left)
+        arena, n_ready = with_ready(arena, min(block.chunk, n_left), factor)
+        stop = start + n_ready
+        new = [category for category in categories if start <= category.row < stop]
+        if new:
+            engine.pending = functools.partial(schema.cut, schema.mark())
+            for row, column, feature, category in new:
+                schema.put(feature, category, block.values[row, column])
+            arena = arena.with_codes(schema.n_codes)
+        block.contexts[:] = 0.0
+        if engine.late.waiting:
+            engine.late.find_rows(arena, block, start, stop, new)
+        block.record["stage"] = UNOPENED
+        pools: Pools = []
+
+        def learn() -> None:
+            for pool in pools:  # of a call that was interrupted
+                pool.shutdown()
+            _run_chunk(engine, block, range(start, stop), self.parameters.n_jobs, pools)
+            schema.use_all(block.values[start:stop])
+
+        engine.publish(Learned(schema, arena), lambda: block.stage != UNOPENED, learn)
+        return stop
+
+
+# ------------------------------------------------------------------------------------------ chunks
+
+
+def _run_chunk(engine: Engine, block: Block, rows: range, n_jobs: int, pools: Pools) -> None:
+    """Run some rows through all trees in some threads, from where they have come to."""
+    start, stop = rows.start, rows.stop
+    if block.stage == UNOPENED:
+        kernels.open_chunk(engine.arena.address, block.address, start, stop)
+    while block.stage == OPEN:
+        missing = {*run_in_threads(_calls(engine.arena, block, rows, n_jobs), pools)} - {DONE}
+        for kind in missing:
+            engine.enlarge(kind)
+        if not missing:
+            arena = engine.arena
+            if kernels.close_chunk(arena.address, block.address, start, stop) == RELEASED:
+                engine.drop_rows()
+
+
+def _calls(arena: Arena, block: Block, rows: range, n_jobs: int) -> list[Callable[[], int]]:
+    """Return calls that run rows through all trees and linear models, one for each thread."""
+
+    def run(first: int, end: int) -> int:  # which keeps the arrays alive
+        of_block = block.address, rows.start, rows.stop
+        return kernels.run_chunk(arena.address, *of_block, first, end)
+
+    n_voters = arena.capacities["tree"] + arena.capacities["linear_model"]
+    n_threads = max(min(n_voters, _n_cores() if n_jobs == -1 else n_jobs), 1)
+    n_threads = n_threads if block.chunk >= _WORTH_THREADS else 1
+    cuts = [n_voters * k // n_threads for k in range(n_threads + 1)]
+    return [functools.partial(run, *part) for part in itertools.pairwise(cuts)]
+
+
+def run_in_threads(calls: Sequence[Callable[[], int]], pools: Pools) -> list[int]:
+    """Return the results of some calls, of which this thread makes the first.
+
+    The pool of the other threads is added to `pools`. If an exception from a signal handler
+    interrupts this, its `shutdown` lets the calls that have begun end. A pool for all calls would
+    hang in a forked process.
+
+    >>> run_in_threads([lambda: 1, lambda: 2], [])
+    [1, 2]
+    """
+    if len(calls) == 1:
+        return [calls[0]()]
+    with ThreadPoolExecutor(len(calls) - 1) as pool:
+        pools.append(pool)
+        others = [pool.submit(call) for call in calls[1:]]
+        return [calls[0](), *(other.result() for other in others)]
+
+
+def _n_cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _next(mask: NDArray[np.bool_], start: int) -> int | None:
+    """Return the first index from `start` on at which a mask is True, or None."""
+    place = start + int(mask[start:].argmax()) if start < len(mask) else start
+    return place if place < len(mask) and mask[place] else None

@@ -1,0 +1,155 @@
+"""How the schema and the arena of a forest grow with new features, labels, words and categories.
+
+Both are made anew, for the engine to publish in one step. Only the dicts of labels, words and
+categories grow before that, as copies would take too long; `Schema.cut` takes back what was added.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from river_amf import kernels
+from river_amf.engine.settings import NO_LIMIT, Parameters, dirichlet_of
+from river_amf.inputs.categories import Vocabulary
+from river_amf.inputs.schema import Reading, Row, Schema
+from river_amf.state.arena import Arena, defaults
+from river_amf.state.layout import CHOSEN, FIELDS
+
+events = logging.getLogger("river_amf.events")
+
+_LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0  # bounds of the factor by which the capacity for nodes grows
+_OF_WORDS = [name for name, field in FIELDS.items() if field.axes[0] in ("word", "sparse_word")]
+
+
+class Learned(NamedTuple):
+    """A schema and an arena that fit one another."""
+
+    schema: Schema
+    arena: Arena | None  # None before the first sample
+
+    def note_sizes(self) -> None:
+        """Write how many words and codes of categories there are into the settings."""
+        assert self.arena is not None
+        settings, vocabulary = self.arena.settings, self.schema.vocabulary
+        settings["n_codes"] = self.schema.n_codes
+        settings["n_words"] = 0 if vocabulary is None else vocabulary.n_slots
+
+
+def admitted(learned: Learned, reading: Reading, parameters: Parameters) -> tuple[Learned, Row]:
+    """Return schema and arena with all that is new in a sample, and capacity to learn it.
+
+    Further the row of the sample, without ignored words.
+    """
+    before, arena = learned
+    assert arena is not None
+    schema, row = before.admit(reading)
+    if schema.vocabulary is not None:
+        schema, arena, row = _with_words(schema, arena, row, parameters.max_words)
+    arena = arena.with_codes(schema.n_codes)
+    has_columns = len(schema) > arena.settings["n_features"]
+    if reading.label is None or schema is not before or has_columns:
+        n_labels = schema.labels.n_classes
+        arena = arena.extended(schema.is_categorical, n_labels, dirichlet_of(parameters, n_labels))
+    return Learned(schema, with_ready(arena, 1)[0]), row
+
+
+# ------------------------------------------------------------------------------------------- words
+
+
+def with_columns(learned: Learned) -> Learned:
+    """Return schema and arena in which the words that the kernels have chosen have columns."""
+    # To older nodes and rows these are features without any value so far; `admitted` extends the
+    # arena by them, as by any new feature.
+    schema, arena = learned
+    assert schema.vocabulary is not None and arena is not None
+    slots = np.flatnonzero(arena.words["column"] == CHOSEN).tolist()
+    by_word = dict(zip(schema.vocabulary.words_at(slots), slots, strict=True))
+    schema = schema.with_columns([*by_word], [])
+    words, counters = arena.words.copy(), arena.counters.copy()
+    for word, slot in by_word.items():
+        words["column"][slot] = 1 + (schema.column(word) or 0)
+    counters["n_chosen"] = 0
+    return Learned(schema, arena.replacing(words=words, counters=counters))
+
+
+def _with_words(
+    schema: Schema, arena: Arena, row: Row, max_words: int | None
+) -> tuple[Schema, Arena, Row]:
+    """Return schema and arena with the new words of a sample, and it without those ignored."""
+    # If there are too many words, half of them are forgotten and the rest is renumbered; those of
+    # the sample come back as new. It may have more words than the bound; then some are ignored.
+    vocabulary = schema.vocabulary
+    assert vocabulary is not None
+    new = schema.new_words(row)
+    most = NO_LIMIT if max_words is None else max_words
+    if len(vocabulary) + len(new) > most:
+        vocabulary, arena = _without_rarest(schema, vocabulary, arena, most)
+        schema = schema.replacing(vocabulary=vocabulary)
+        new = schema.new_words(row)
+        n_free = max(most - len(vocabulary), 0)
+        ignored, new = set(new[n_free:]), new[:n_free]
+        row = {name: number for name, number in row.items() if name not in ignored}
+    vocabulary.add(new)
+    return schema, arena.with_words(vocabulary.n_slots, most), row
+
+
+def _without_rarest(
+    schema: Schema, before: Vocabulary, arena: Arena, most: int
+) -> tuple[Vocabulary, Arena]:
+    """Return vocabulary and arena with half of the words, those used most and with columns."""
+    kept = {name for name in schema if name in before.slots}
+    after = before.without_rarest(min(len(before), most) // 2, arena.words["uses"], kept)
+    slots = [0, *(before.slots[word] for word in after.slots)]
+    fresh = defaults(arena.capacities, _OF_WORDS)
+    for name, array in fresh.items():
+        if len(array):
+            array[: len(slots)] = getattr(arena, name)[slots]
+    fresh["words"]["uses"] //= 2  # so that recent uses count more
+    if len(after) < len(before):
+        text = "the %d rarest words are forgotten, %d are kept (max_words)"
+        events.info(text, len(before) - len(after), len(after))
+    return after, arena.replacing(**fresh)
+
+
+# ---------------------------------------------------------------------------------------- capacity
+
+
+def with_ready(arena: Arena, wanted: int, factor: float = 2.0) -> tuple[Arena, int]:
+    """Return an arena with capacity for about `wanted` samples, and for how many."""
+    while (n_ready := kernels.ready_samples(arena.address, wanted)) < 0:
+        arena = with_capacity(arena, n_ready, factor)
+    kernels.compile_for(arena, learns=True)
+    return arena, n_ready
+
+
+def with_capacity(arena: Arena, missing: int, factor: float = 2.0) -> Arena:
+    """Return an arena in which the capacity that a kernel lacks is larger by `factor`."""
+    if missing == kernels.STORE_FULL:
+        kernels.compact_rows(arena.address)
+        arena = arena.fit_rows()
+    elif missing == kernels.NODES_FULL:
+        arena = arena.grow_nodes(factor)
+    else:
+        arena = arena.grow_boxes(factor)
+    kernels.compile_for(arena, learns=True)
+    return arena
+
+
+def growth_factor(arena: Arena, to_come: int) -> float:
+    """Return the factor by which to enlarge full arrays with `to_come` samples left in a block."""
+    # About what those samples will need, so that the arrays are seldom moved. Trees grow a little
+    # more slowly than the stream.
+    factor = math.pow(1.0 + to_come / max(weight_learned(arena), 1.0), 0.8)
+    return min(max(_LEAST_GROWTH, factor), _MOST_GROWTH)
+
+
+def weight_learned(arena: Arena | None) -> float:
+    """Return the sum of the weights of all samples."""
+    root = kernels.NONE if arena is None else int(arena.trees["root"][0])
+    return (
+        0.0 if arena is None or root == kernels.NONE else float(arena.nodes["n_samples"][0, root])
+    )

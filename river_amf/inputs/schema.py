@@ -1,0 +1,442 @@
+"""The schema of a forest: features, categories and words, and labels or the origin of targets.
+
+Names of features may be any hashable. All checks come before any change, so a sample that is
+rejected leaves no trace.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf.inputs.categories import Categories, Vocabulary
+from river_amf.inputs.encoding import (
+    UNKNOWN,
+    EncodedSample,
+    Encoder,
+    column_order,
+    key_of,
+    keys_of,
+    row_encoder,
+    word_encoder,
+)
+from river_amf.inputs.invalid import InvalidType, InvalidValue
+from river_amf.inputs.kinds import (
+    PLAIN_NUMBERS,
+    as_dict,
+    as_number,
+    is_missing,
+    is_number,
+    is_zero,
+    plain,
+    shown,
+    size_of,
+)
+from river_amf.inputs.labels import Labels
+from river_amf.inputs.mismatch import MISSING_TEXTS, Mismatches, warn_of_mismatches
+from river_amf.inputs.targets import Targets
+
+_FEW_WORDS = 64
+_DERIVED = {"sample", "encode", "bounded", "warned"}  # attributes that are no part of the state
+
+Row = dict[Hashable, float]
+Mark = tuple[int, list[int]]
+
+
+class Reading(NamedTuple):
+    """A sample that has been checked, and what is new in it."""
+
+    row: Row  # its values, as they will be encoded
+    numeric: list[Hashable]  # new features, or words
+    categorical: list[Hashable]
+    categories: list[tuple[Hashable, Hashable]]  # (feature, category), also for old features
+    mismatches: Mismatches  # that count as missing
+    y: Any = None  # the label or target
+    label: float | None = None  # its number, None if it is new
+
+    @property
+    def brings(self) -> bool:
+        """Return whether there are new features, words or categories."""
+        return bool(self.numeric or self.categorical or self.categories)
+
+
+class Schema:
+    """The columns of the features seen so far, the codes of their categories, and the labels.
+
+    >>> schema = Schema()
+    >>> schema, row = schema.admit(schema.read({"size": 2, "color": "red"}, "apple"))
+    >>> list(schema), schema.is_categorical, list(schema.labels)
+    (['color', 'size'], [True, False], ['apple'])
+    >>> schema.encode({"color": "red", "size": 3.5}).values[0].tolist()
+    [0.0, 3.5]
+    """
+
+    # The first value of a feature that is not missing decides whether it is numeric or categorical
+    # (if values of the wrong kind count as missing, `MISSING_TEXTS` do not). Columns are numbered
+    # in order of first appearance, and so are the categories of a feature, up to their bound. In an
+    # encoded row, missing values are NaN. New features make a new schema, which shares the dicts of
+    # labels, words and categories; these only grow, so that `cut` can take away what was added.
+    #
+    # With `max_split_words`, an absent number is 0, and a numeric feature is a word: it has a slot
+    # in the vocabulary, and a column once the kernels have chosen it. A sample costs by the
+    # features that it has. Categories that it lacks are missing, as ever.
+
+    encode: Encoder  # encodes a sample in the common cases, where nothing is new, or returns None
+
+    def __init__(
+        self,
+        labels: Labels | Targets | None = None,
+        *,
+        max_categories: int | None = None,
+        n_classes: int | None = None,
+        max_split_words: int | None = None,
+        warned: set[Hashable] | None = None,
+    ) -> None:
+        self.labels: Any = Labels() if labels is None else labels
+        self.vocabulary = None if max_split_words is None else Vocabulary()
+        self._columns: dict[Hashable, int] = {}
+        self._categories: dict[Hashable, Categories] = {}  # for categorical features only
+        self._max_categories, self._n_classes = max_categories, n_classes
+        self._max_split_words = max_split_words or 0
+        # Features with a warning about a value of the wrong kind, None if such values are errors.
+        # It is no part of the state: copies warn again.
+        self.warned = warned
+        self._prepare()
+
+    def replacing(self, **changed: Any) -> Self:
+        """Return a schema of which some attributes differ."""
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__ | changed)
+        twin._prepare()
+        return twin
+
+    def _prepare(self) -> None:
+        """Set up the encoder, which follows from the columns and is no part of the state."""
+        codes = {name: coding.codes for name, coding in self._categories.items()}
+        if self.vocabulary is None:
+            self.sample = EncodedSample(len(self))
+            self.encode = row_encoder(self._columns, codes, self.sample)
+        else:
+            self.sample = EncodedSample(len(self), _FEW_WORDS)
+            self.encode = word_encoder(self._columns, codes, self.vocabulary.slots, self.sample)
+        self.bounded = [
+            (self._columns[name], coding)
+            for name, coding in self._categories.items()
+            if coding.bound is not None
+        ]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: value for name, value in self.__dict__.items() if name not in _DERIVED}
+        state |= {name: state[name].copy() for name in ("labels", "_columns")}
+        state["_categories"] = {name: c.copy() for name, c in self._categories.items()}
+        if self.vocabulary is not None:
+            state["vocabulary"] = self.vocabulary.copy()
+        return state | {"is_lenient": self.warned is not None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.warned = set() if state.pop("is_lenient") else None
+        self.__dict__.update(state)
+        self._prepare()
+
+    def copy(self) -> Self:
+        """Return a schema that later changes of this one do not affect."""
+        twin = type(self).__new__(type(self))
+        twin.__setstate__(self.__getstate__())
+        return twin
+
+    # Features
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._columns)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of names, categories, words and labels, their dicts, and an encoded sample."""
+        nbytes: int = size_of(self._columns) + self.sample.nbytes + self.labels.nbytes
+        nbytes += 0 if self.vocabulary is None else self.vocabulary.nbytes
+        return nbytes + sum(coding.nbytes for coding in self._categories.values())
+
+    def is_known(self, name: Hashable) -> bool:
+        """Return whether a feature has a kind."""
+        has_slot = self.vocabulary is not None and name in self.vocabulary.slots
+        return has_slot or name in self._columns
+
+    def column(self, name: Hashable) -> int | None:
+        """Return the column of a feature, or None if it is unknown."""
+        return self._columns.get(name)
+
+    def coding(self, name: Hashable) -> Categories | None:
+        """Return how the categories of a feature are coded, or None if it is numeric."""
+        return self._categories.get(name)
+
+    def categories(self, name: Hashable) -> dict[Hashable, int] | None:
+        """Return the categories of a feature with their codes, or None if it is numeric."""
+        coding = self._categories.get(name)
+        return None if coding is None else coding.codes
+
+    @property
+    def is_categorical(self) -> list[bool]:
+        """Whether each column is categorical."""
+        return [name in self._categories for name in self._columns]
+
+    @property
+    def n_codes(self) -> int:
+        """All codes of categories so far are below this number."""
+        return max((coding.n_codes for coding in self._categories.values()), default=0)
+
+    @property
+    def columns_by_slot(self) -> NDArray[np.int64]:
+        """1 + the column of the word in each slot, 0 if it has none; empty without words."""
+        if self.vocabulary is None:
+            return np.zeros(0, np.int64)
+        # Only in a damaged file there are columns of words that have no slot.
+        columns = np.zeros(self.vocabulary.n_slots, np.int64)
+        for name, column in self._columns.items():
+            if name not in self._categories:
+                columns[self.vocabulary.slots.get(name, 0)] = 1 + column
+        return columns
+
+    # Encoding. Samples are overwritten by the next call.
+
+    def encode_any(self, x: Any) -> EncodedSample:
+        """Encode any sample, ignoring unknown features, or raise TypeError or ValueError."""
+        # A new category gets a code that no other has.
+        sample = self.encode(x)
+        return self.encode_unusual(x) if sample is None else sample
+
+    def encode_unusual(self, x: Any) -> EncodedSample:
+        """Encode a sample for which `encode` has returned None."""
+        ignores_new = () if self.vocabulary is None else (True,)
+        if type(x) is not dict or ignores_new:
+            sample = self.encode(as_dict(x), *ignores_new)
+            if sample is not None:
+                return sample
+        mismatches: Mismatches = {}
+        row = {
+            name: self.encode_value(name, value, mismatches)
+            for name, value in self._items(x)
+            if self.is_known(name)
+        }
+        self._warn(mismatches)
+        return self.place(row)
+
+    def encode_value(self, name: Hashable, value: Any, mismatches: Mismatches) -> float:
+        """Encode one value of a known feature, or raise TypeError or ValueError.
+
+        If values of the wrong kind count as missing, one is added to `mismatches`.
+        """
+        coding = self._categories.get(name)
+        is_plain = type(value) in PLAIN_NUMBERS
+        if not is_plain and type(value) is not str:
+            value = plain(value)
+            if is_missing(value):
+                return math.nan
+        kind = type(value)
+        if is_plain or is_number(name, value):
+            number = as_number(name, value)
+            if coding is None or number != number:
+                return number
+            # a warning gives no example, as categories may go in the middle of a block
+            example = f"such as {shown(next(iter(coding.codes)))}, " * (self.warned is None)
+            held, advice = f"categories so far, {example}got the number {shown(value)}", "a str"
+            return self._missing(name, held, advice, mismatches)
+        if coding is None:
+            held = f"numbers so far, got {shown(value)} of type {kind.__name__}"
+            return self._missing(name, held, "a number", mismatches)
+        try:
+            code = coding.codes.get(value)
+            return coding.next_code if code is None else code
+        except (TypeError, ValueError) as error:
+            raise InvalidType(
+                f"feature {shown(name)}: the value {shown(value)} of type {kind.__name__} cannot "
+                f"be compared with the categories so far, {shown(list(coding.codes))}: {error}"
+            ) from None
+
+    def _missing(self, name: Hashable, held: str, advice: str, mismatches: Mismatches) -> float:
+        """Return a value of the wrong kind as a missing one, or raise ValueError."""
+        message = f"feature {shown(name)} has held {held}"
+        if self.warned is None:
+            raise InvalidValue(f"{message}; pass {advice}, or use another feature name")
+        mismatches.setdefault(name, message)
+        return math.nan
+
+    def _warn(self, mismatches: Mismatches) -> None:
+        if self.warned is not None:
+            warn_of_mismatches(mismatches, self.warned)
+
+    def place(self, row: Row) -> EncodedSample:
+        """Return the encoded sample of a row, of which all features are known."""
+        is_blank = self.vocabulary is None
+        values = [
+            row.get(name, math.nan if is_blank or name in self._categories else 0.0) + 0.0
+            for name in self._columns  # -0.0 becomes 0.0, its equal, as in the kernels
+        ]
+        slots = {} if self.vocabulary is None else self.vocabulary.slots
+        words = [(slots[name], row[name]) for name in row if slots and name in slots]
+        self.sample.hold(values, [word for word in words if not math.isnan(word[1])])
+        return self.sample
+
+    def key(self, sample: EncodedSample) -> bytes:
+        """Return the key of an encoded sample, which stays the same when features are added."""
+        if self.vocabulary is None:
+            return keys_of(sample.values[:1])[0]
+        columns = [self._columns[name] for name in self._categories]
+        return key_of(sample.values[0, columns]) + sample.words.tobytes()
+
+    def mask_unknown(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return encoded rows in which unknown categories, whose code may change, are -1."""
+        rows = rows.copy()
+        for name, coding in self._categories.items():
+            column = self._columns[name]
+            rows[rows[:, column] == coding.next_code, column] = UNKNOWN
+        return rows
+
+    # Reading
+
+    def read(self, x: Any, y: Any, weight: float = 1.0) -> Reading:
+        """Check a labeled sample, and return what is new in it, or raise TypeError or ValueError.
+
+        Values of the wrong kind may give a warning.
+        """
+        reading = self.read_features(x)
+        y = self.labels.read(y)
+        label = self.labels.find(y)
+        if label is None:
+            self.labels.check_new(y, self._n_classes)
+        wrong = reading.mismatches.items()  # a weight of 0 settles the kind of no feature
+        self._warn({name: m for name, m in wrong if weight > 0.0 or self.is_known(name)})
+        return reading._replace(y=y, label=label)
+
+    def read_features(self, x: Any) -> Reading:
+        """Check a sample, and return what is new in it, or raise TypeError or ValueError."""
+        if self.vocabulary is not None and (reading := self._read_numbers(x)):
+            return reading
+        # Each value is read once, as one of an odd type may change or raise the second time.
+        reading = Reading({}, [], [], [], {})
+        row = reading.row
+        for name, value in self._items(x):
+            coding = self._categories.get(name)
+            if self.is_known(name):
+                row[name] = code = self.encode_value(name, value, reading.mismatches)
+                if coding is not None and code == coding.next_code:
+                    reading.categories.append((name, plain(value)))
+            elif is_missing(value):
+                continue  # a feature is added only when its first value comes
+            elif is_number(name, value):
+                number = as_number(name, value)
+                if number == number:
+                    row[name] = number
+                    reading.numeric.append(plain(name))
+            elif self.warned is None or plain(value) not in MISSING_TEXTS:
+                row[name] = 0.0
+                reading.categorical.append(plain(name))
+                reading.categories.append((plain(name), plain(value)))
+        return reading if self.vocabulary is None else self._within_columns(reading)
+
+    def _items(self, x: Any) -> Iterable[tuple[Hashable, Any]]:
+        """Return the features of a sample that may be present, with their values."""
+        items = as_dict(x).items()
+        return items if self.vocabulary is None else [i for i in items if not is_zero(i[1])]
+
+    def _read_numbers(self, x: Any) -> Reading | None:
+        """Read a sample of plain numbers, of which some may be new words; None for any other."""
+        kinds = set(map(type, x.values())) if type(x) is dict else {object}
+        if not kinds <= PLAIN_NUMBERS:
+            return None
+        try:
+            numbers = {name: float(value) for name, value in x.items()}
+        except OverflowError:
+            return None
+        row = {name: number for name, number in numbers.items() if number != 0.0}
+        if not all(map(math.isfinite, row.values())) or not self._categories.keys().isdisjoint(row):
+            return None
+        return Reading(row, self.new_words(row), [], [], {})
+
+    def _within_columns(self, reading: Reading) -> Reading:
+        """Return a reading without the new categorical features for which no columns are left."""
+        n_free = max(self._max_split_words - len(self), 0)
+        ignored = {*sorted(reading.categorical, key=column_order)[n_free:]}
+        if not ignored:
+            return reading
+        return reading._replace(
+            row={name: number for name, number in reading.row.items() if name not in ignored},
+            categorical=[name for name in reading.categorical if name not in ignored],
+            categories=[pair for pair in reading.categories if pair[0] not in ignored],
+        )
+
+    def new_words(self, row: Row) -> list[Hashable]:
+        """Return the words of a row that have no slot, in the order of their slots to come."""
+        new = [plain(name) for name in row if not self.is_known(name)]
+        return sorted(new, key=column_order)
+
+    # Growth
+
+    def admit(self, reading: Reading) -> tuple[Schema, Row]:
+        """Return a schema with all that is new in a sample but words, and the row of the sample.
+
+        A category too many for its feature gets the code of another one, but no place (`put`).
+        """
+        # New columns are sorted, so that the order of the keys in a sample does not matter.
+        names = reading.categorical + (reading.numeric if self.vocabulary is None else [])
+        schema = self.with_columns(names, reading.categorical) if names else self
+        row = reading.row.copy()
+        for name, category in reading.categories:
+            coding = schema._categories[name]
+            code = coding.code_to_learn(category)
+            row[name] = float(code)
+            if coding.n_free:
+                coding.put(category, code)
+        if reading.label is None:
+            self.labels.add(reading.y)
+        return schema, row
+
+    def with_columns(self, names: list[Hashable], categorical: list[Hashable]) -> Schema:
+        """Return a schema with more columns, of which some are categorical."""
+        names, codings = sorted(names, key=column_order), self._categories.copy()
+        for name in sorted(categorical, key=column_order):
+            codings[name] = Categories(self._max_categories)
+        columns = {name: len(self) + k for k, name in enumerate(names)}
+        return self.replacing(_columns=self._columns | columns, _categories=codings)
+
+    def put(self, name: Hashable, category: Hashable, code: float) -> None:
+        """Give a category a code, which another one may lose."""
+        self._categories[name].put(category, int(code))
+
+    def use(self) -> None:
+        """Note that the encoded sample is learned: its categories are those that were used last."""
+        row = self.sample.values[0].tolist() if self.bounded else []
+        for column, coding in self.bounded:
+            coding.use(row[column])
+
+    def use_all(self, rows: NDArray[np.float64]) -> None:
+        """Note that encoded rows are learned, in their order."""
+        for column, coding in self.bounded:
+            latest = dict.fromkeys(rows[::-1, column].tolist())
+            for code in reversed(latest):
+                coding.use(code)
+
+    def mark(self) -> Mark:
+        """Return how many labels, categories and words there are."""
+        return len(self.labels), [*map(len, self._dicts())]
+
+    def cut(self, mark: Mark) -> None:
+        """Take away all labels, categories and words that were added since a mark."""
+        n_labels, lengths = mark
+        self.labels.truncate(n_labels)
+        for codes, length in zip(self._dicts(), lengths, strict=True):
+            while len(codes) > length:
+                codes.popitem()
+
+    def _dicts(self) -> list[dict[Any, Any]]:
+        """Return the dicts that new categories and words are added to in place."""
+        dicts: list[dict[Any, Any]] = []
+        for coding in self._categories.values():
+            dicts += [coding.codes] if coding.bound is None else [coding.codes, coding.used]
+        return dicts if self.vocabulary is None else [*dicts, self.vocabulary.slots]
