@@ -206,7 +206,7 @@ class GrowingTree:
         return self.node_kind(self.forest, time, self.forest.split_pure, list(samples))
 
     def _insert_parent(self, node, above, sample, split_intensity):
-        """Split the sample off above the node, perhaps (DESIGN.md: Mondrian growth).
+        """Split the sample off above the node if its time is early (DESIGN.md: Mondrian growth).
 
         Returns the new parent and the new leaf, or nothing.
         """
