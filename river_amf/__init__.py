@@ -14,7 +14,7 @@ Submodules are loaded at their first use: `inspection` shows the inside of a for
 
 import importlib as _importlib
 import logging as _logging
-from typing import TYPE_CHECKING as _TYPE_CHECKING
+from importlib.util import find_spec as _find_spec
 from typing import Any as _Any
 
 from river_amf._version import __version__
@@ -26,9 +26,6 @@ from river_amf.kernels import warm_up
 from river_amf.persistence import load, save
 from river_amf.regressor import AdaptiveAMFRegressor, AMFRegressor
 
-if _TYPE_CHECKING:
-    from river_amf import inspection
-
 __all__ = [
     "AMFClassifier",
     "AMFRegressor",
@@ -38,12 +35,21 @@ __all__ = [
     "OnlineDummyClassifier",
     "__version__",
     "date_features",
-    "inspection",
     "load",
     "save",
     "warm_up",
 ]
 _SUBMODULES = ("baselines", "evaluation", "inspection", "keyed", "plot", "ray", "sklearn")
+_NEEDED = {"plot": "matplotlib", "ray": "ray", "sklearn": "sklearn"}  # packages of extras
+
+
+def _is_available(submodule: str) -> bool:
+    """Return whether the package that a submodule needs, if any, is installed."""
+    spec = _find_spec(_NEEDED.get(submodule, "river"))
+    return spec is not None and spec.origin is not None  # or it is any folder of this name
+
+
+__all__ += filter(_is_available, _SUBMODULES)
 
 # Silent unless the program sets logging up.
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
@@ -60,5 +66,5 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names and submodules."""
-    return sorted({*__all__, *_SUBMODULES})
+    """List the public names, and the submodules whose extras are installed."""
+    return sorted(__all__)

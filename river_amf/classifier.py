@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from river import base
 
-from river_amf.engine.blocks import BlockAnswers
 from river_amf.engine.engine import Engine
 from river_amf.forest import Forest
 from river_amf.inputs import frames
@@ -352,13 +351,9 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         """
         frame = self._frame_of(X)
         frames.check_column_names(frame, self._labels, y)
-        proba, n_known, labels = self._test_then_train(X, y, w)
+        proba, n_known, labels = self._learn_block(X, y, w, predicts=True)
         proba[n_known == 0] = np.nan
         return frames.proba_frame(frame, labels, proba)
-
-    def _test_then_train(self, X: Any, y: Any, w: Any) -> BlockAnswers:
-        """Predict each row, then learn it."""
-        return self._learn_block(X, y, w, predicts=True)
 
 
 class AdaptiveAMFClassifier(AMFClassifier):

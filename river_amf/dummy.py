@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any, ClassVar
 
 from river import dummy
@@ -16,7 +15,7 @@ class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
     """Baseline that predicts the label frequencies so far and ignores the features.
 
     Among C classes, one with weight `count` out of a total weight `n` gets the probability
-    (count + a) / (n + C a), just as at the root of a Mondrian tree. It is river's
+    (count + a) / (n + C a), as at the root of a Mondrian tree. It is river's
     `dummy.PriorClassifier` with such a prior, and is saved as that is, by `pickle`.
 
     Parameters
@@ -45,8 +44,8 @@ class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
     def _has_learned(self) -> bool:
         return bool(self.counts)
 
-    def learn_one(self, x: object, y: Hashable, w: float = 1.0) -> None:
-        """Count the label of one sample, as in `AMFClassifier.learn_one`, but ignore its features.
+    def learn_one(self, x: object, y: Any, w: float = 1.0) -> None:
+        """Count the label of one sample, with its weight.
 
         >>> OnlineDummyClassifier().learn_one({"money": True}, "spam", w=2.0)
         """
@@ -62,14 +61,12 @@ class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
             self.n += weight  # type: ignore[assignment]
 
     def predict_proba_one(self, x: object, **kwargs: object) -> dict[Any, float]:
-        """Predict the probability of each label seen so far, ignoring `x` and other arguments.
+        """Predict the probability of each label seen so far.
 
         >>> OnlineDummyClassifier().predict_proba_one({})
         {}
         """
         check_sample(x)
-        counts = dict(self.counts)
-        a = self.dirichlet or automatic_dirichlet(self.n_classes or len(counts))
-        # labels not seen yet have a share of the prior too, but only those seen are returned
-        total = sum(counts.values()) + len(counts) * a
-        return {label: (count + a) / total for label, count in counts.items()}
+        a = self.dirichlet or automatic_dirichlet(self.n_classes or len(self.counts))
+        total = sum(self.counts.values()) + len(self.counts) * a
+        return {label: (count + a) / total for label, count in self.counts.items()}

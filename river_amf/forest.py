@@ -229,7 +229,7 @@ class Forest(Ensemble, Saved, Parameters):
         <BLANKLINE>
         debug_one(x, tree=...) shows the path in any tree from 0 to 1
         """
-        from river_amf.inspection.debug import explain  # pandas takes half a second to load
+        from river_amf.explain.debug import explain  # pandas takes half a second to load
 
         return self._read(explain, self, x, tree)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, overload
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -192,28 +192,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         self._set_parameters(locals())
         self._engine = Engine(Targets())
 
-    @overload
     def predict_one(
-        self,
-        x: dict[Any, Any],
-        with_interval: Literal[False] = False,
-        level: float = LEVEL,
-    ) -> float: ...
-
-    @overload
-    def predict_one(
-        self,
-        x: dict[Any, Any],
-        with_interval: Literal[True],
-        level: float = LEVEL,
-    ) -> Interval: ...
-
-    def predict_one(
-        self,
-        x: dict[Any, Any],
-        with_interval: bool = False,
-        level: float = LEVEL,
-    ) -> float | Interval:
+        self, x: dict[Any, Any], with_interval: bool = False, level: float = LEVEL
+    ) -> Any:
         """Predict the target.
 
         Parameters
@@ -248,7 +229,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         if with_interval:
             return self.predict_interval_one(x, level)
         engine = self._engine
-        return engine.predict(engine, x)  # type: ignore[no-any-return]
+        return engine.predict(engine, x)
 
     def predict_interval_one(self, x: dict[Any, Any], level: float = LEVEL) -> Interval:
         """Predict an interval that holds the target with a given probability.
@@ -412,15 +393,10 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         >>> model.predict_then_learn_many(X, [10.0, 40.0]).tolist()
         [0.0, 10.0]
         """
-        frame = self._frame_of(X)
-        return frames.number_series(frame, self._test_then_train(X, y, w).prediction)
+        answers = self._learn_block(X, y, w, predicts=True)
+        return frames.number_series(self._frame_of(X), self._predictions(answers).prediction)
 
-    def _test_then_train(self, X: Any, y: Any, w: Any, level: float | None = None) -> Predictions:
-        """Predict each row, with quantiles if there is a level, then learn it."""
-        answers = self._learn_block(X, y, w, predicts=True, level=level or 0.0)
-        return self._predictions(answers, level)
-
-    def _predictions(self, block: BlockAnswers, level: float | None) -> Predictions:
+    def _predictions(self, block: BlockAnswers, level: float | None = None) -> Predictions:
         """Return predictions, and quantiles if there is a level, given the forest's answers."""
         origin, of_nothing = sum(block.labels), {LOCATION: 0.0}
         if level is not None:

@@ -1,4 +1,4 @@
-"""Forests of all kinds, and the streams that they learn: what copies and files have to keep."""
+"""Classifiers of all kinds, and the streams that they learn, for tests of copies and files."""
 
 import copy
 import io
@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 from river_amf.engine.late_labels import LateLabels
 
 Sample = tuple[dict[Any, Any], Any, float]
+
+FORESTS = [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
+forests = pytest.mark.parametrize("kind", FORESTS, ids=lambda kind: kind.__name__)
 
 VARIANTS = {
     "default": {},
@@ -35,7 +38,7 @@ VARIANTS = {
 
 
 def pickled(model: Any) -> bytes:
-    """Return the pickle of a model, without the predictions that wait for their labels."""
+    """Return the pickle of a model, without the predictions whose labels have not come."""
     twin = copy.deepcopy(model)
     twin._engine.late = LateLabels()
     return pickle.dumps(twin)
@@ -54,10 +57,10 @@ variants = pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS
 
 
 def by_hand(parameters: dict[str, Any], names: set[str]) -> list[Any]:
-    """Return what to parametrize a test with; the named ones only run with -m soak."""
+    """Return the arguments of a parametrized test; the named ones only run with -m soak."""
     return [
-        pytest.param(given, id=name, marks=[pytest.mark.soak] * (name in names))
-        for name, given in parameters.items()
+        pytest.param(some, id=name, marks=[pytest.mark.soak] * (name in names))
+        for name, some in parameters.items()
     ]
 
 
@@ -84,15 +87,6 @@ def mixed_stream(n_samples: int) -> Iterator[Sample]:
         yield x, label, rng.choice([1.0, 1.0, 2.0, 0.3])
 
 
-def coarse_stream(n_samples: int) -> Iterator[Sample]:
-    """Yield few distinct samples with noisy labels: leaves give up samples that coincide."""
-    rng = random.Random(8)
-    for _ in range(n_samples):
-        x = {"a": rng.randrange(6), "b": rng.randrange(6), "c": rng.random() ** 8}
-        x["c"] = round(x["c"], 2)
-        yield x, (x["a"] + x["b"] > 5) ^ (rng.random() < 0.05), 1.0
-
-
 SHADES = [f"{letter}{digit}" for letter in "pqrs" for digit in range(6)]
 
 
@@ -111,7 +105,6 @@ def visits(n_samples: int, seed: int = 3) -> Iterator[Sample]:
 
 
 STREAM = list(mixed_stream(900))
-COARSE_STREAM = list(coarse_stream(900))
 QUESTIONS = [x for x, _, _ in STREAM[::30]] + [{}, {"fine": 1e9}, {"color": "never seen"}]
 
 
@@ -123,10 +116,10 @@ def learn(model: Any, samples: Iterable[Sample]) -> Any:
 
 
 def trained(samples: Iterable[Sample], kind: Any = AMFClassifier, **parameters: Any) -> Any:
-    """Return a small forest that has learnt the samples."""
+    """Return a small forest that has learned the samples."""
     return learn(kind(**({"n_estimators": 3, "seed": 42} | parameters)), samples)
 
 
 def answers(model: Any) -> list[dict[Any, float]]:
-    """Return what a model predicts for the questions."""
+    """Return the predictions of a model for the questions."""
     return [model.predict_proba_one(x) for x in QUESTIONS]

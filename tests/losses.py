@@ -12,11 +12,6 @@ def losses(predictions):
     return clamped
 
 
-def mean(values):
-    """Return the mean, or NaN if there are no values."""
-    return sum(values) / len(values) if values else math.nan
-
-
 def log_loss(model, samples):
     """Test and train a model on each sample, and return its mean loss."""
     predictions, seen = [], set()
@@ -24,4 +19,5 @@ def log_loss(model, samples):
         predictions.append((y, dict(model.predict_proba_one(x) or {}), y not in seen))
         seen.add(y)
         model.learn_one(x, y)
-    return mean(losses(predictions))
+    counted = losses(predictions)
+    return sum(counted) / len(counted) if counted else math.nan

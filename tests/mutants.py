@@ -1,14 +1,14 @@
-"""Break one formula of DESIGN.md at a time, and see whether its tests notice.
+"""Break one formula of DESIGN.md at a time: a test must fail each time.
 
-Run by hand, with the interpreter of an environment that has the test extra:
+Run it with the interpreter of an environment that has the test extra:
 
     python tests/mutants.py                          # all mutants
     python tests/mutants.py "share of a node" "scale of an interval"
 
 A mutant is a copy of the package with one rule broken. `tests/mutants.toml` has its name, the rule
-in words, the file, the text to replace, the text to put there, and the tests that should notice.
-They run without the compiler, which is quicker than compiling each copy. A mutant that stays alive
-shows a rule that these tests do not hold; the exit code is 1 if there is any.
+in words, the file, the text to replace, the new text, and the tests of which one must fail. They
+run without the compiler, which is quicker than compiling each copy. The exit code is 1 if there is
+a mutant of which all tests pass.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECONDS = 900.0  # for the tests of a mutant
 
 @dataclass(frozen=True)
 class Mutant:
-    """A rule, how to break it, and the tests that should notice."""
+    """A rule, how to break it, and the tests of which one must fail."""
 
     name: str
     rule: str
@@ -41,7 +41,7 @@ class Mutant:
     tests: list[str]  # in the folder of the tests
 
     def is_found_in(self, package: Path) -> bool:
-        """Tell whether the text to replace is there exactly once."""
+        """Return whether the text to replace is in its file exactly once."""
         return (package / self.file).read_text(encoding="utf-8").count(self.old) == 1
 
     def apply(self, package: Path) -> None:
@@ -54,12 +54,11 @@ class Mutant:
 def mutants() -> dict[str, Mutant]:
     """Return all mutants by name."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
-    found = [Mutant(**entry) for entry in table["mutant"]]
-    return {mutant.name: mutant for mutant in found}
+    return {entry["name"]: Mutant(**entry) for entry in table["mutant"]}
 
 
 def dies(mutant: Mutant) -> tuple[bool, str]:
-    """Let the tests loose on a mutant; returns whether one failed, and a line about it."""
+    """Run the tests on a mutant; return whether one failed, and a line about it."""
     with tempfile.TemporaryDirectory(prefix="mutant-") as name:
         folder = Path(name).resolve()
         ignored = shutil.ignore_patterns("__pycache__", "benchmarks")
@@ -94,18 +93,18 @@ def dies(mutant: Mutant) -> tuple[bool, str]:
 
 def main() -> int:
     """Run the mutants named on the command line, or all; returns the exit code."""
-    known = mutants()
+    table = mutants()
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help="mutants; all by default")
-    names = parser.parse_args().names or list(known)
-    if unknown := [name for name in names if name not in known]:
+    names = parser.parse_args().names or list(table)
+    if unknown := [name for name in names if name not in table]:
         parser.error(f"no such mutant: {', '.join(unknown)}")
     alive = 0
     for name in names:
         start = time.monotonic()
-        is_dead, line = dies(known[name])
+        is_dead, line = dies(table[name])
         alive += not is_dead
-        what = "killed" if is_dead else f"ALIVE ({known[name].rule})"
+        what = "killed" if is_dead else f"ALIVE ({table[name].rule})"
         print(f"{time.monotonic() - start:6.1f} s  {name}: {what}: {line}", flush=True)
     print(f"{len(names)} mutants, {alive} alive")
     return int(alive > 0)

@@ -7,8 +7,8 @@ step (means, variances, weights) is updated in place, one number at a time.
 
 import math
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+
+import numpy as np
 
 from river_amf.state.arena import draw_directions, draw_phases
 
@@ -40,93 +40,66 @@ FIRST_WEIGHT = 0.1
 LINEAR_RATE = 0.01
 
 
-def clipped(value: float, largest: float) -> float:
+def clipped(value, largest):
     """Move a value into [-largest, largest]."""
     return min(max(value, -largest), largest)
 
 
-class Standard:
-    """The running mean and variance of an input, by which it is standardised."""
+class NumberStandard:
+    """The running mean and variance of a numeric feature, which may be missing or of any size."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, rate):
         self.rate = rate
         self.n = 0
-        self.mean = 0.0
-        self.variance = 0.0
+        self.mean = self.variance = 0.0
 
-    def is_constant(self) -> bool:
-        """Whether all values were equal, as far as rounding lets us tell."""
+    def is_constant(self):
+        """Return whether all values were equal, up to rounding."""
         return not self.variance > LEAST_VARIANCE * self.mean * self.mean
 
-    def z(self, value: float) -> float:
-        """Standardise a value; that of a constant is 0."""
-        if self.is_constant():
+    def z(self, value):
+        """Standardise a value; a missing one, and that of a constant, is 0."""
+        if value is None or self.is_constant():
             return 0.0
         return clipped((value - self.mean) / math.sqrt(self.variance), LARGEST_INPUT)
 
-    def add(self, value: float) -> None:
-        """Count a value."""
-        self.n += 1
-        if self.n == 1:
-            self.mean = value
-            return
-        a = max(1 / self.n, self.rate)
-        deviation = self.deviation(value)
-        self.mean += a * deviation
-        self.variance = (1 - a) * (self.variance + a * deviation * deviation)
-
-    def deviation(self, value: float) -> float:
-        """Return by how much a value differs from the mean."""
-        return value - self.mean
-
-
-class NumberStandard(Standard):
-    """That of a numeric feature, whose values may be missing, silent for long, or absurd."""
-
-    def z(self, value: float | None) -> float:
-        """Standardise a value; a missing one is 0."""
-        return 0.0 if value is None else super().z(value)
-
-    def add(self, value: float | None) -> None:
+    def add(self, value):
         """Count a value unless it is missing."""
         if value is None:
             return
-        super().add(value)
+        self.n += 1
+        if self.n == 1:
+            self.mean = value
+        else:
+            a, deviation = max(1 / self.n, self.rate), self.deviation(value)
+            self.mean += a * deviation
+            self.variance = (1 - a) * (self.variance + a * deviation * deviation)
         if self.variance <= SILENT:
             self.variance = 0.0
         if abs(self.mean) <= SILENT:
             self.mean = 0.0
 
-    def deviation(self, value: float) -> float:
-        """Return by how much a value differs from the mean, at most ten standard deviations."""
-        deviation = super().deviation(value)
+    def deviation(self, value):
+        """Return the difference of a value from the mean, at most ten standard deviations."""
+        deviation = value - self.mean
         if self.n > TRUSTED + 1 and not self.is_constant():  # n includes this value
             deviation = clipped(deviation, FARTHEST * math.sqrt(self.variance))
         return clipped(deviation, LARGEST_DEVIATION)
 
 
-class CosineStandard(Standard):
+class CosineStandard(NumberStandard):
     """That of a cosine, which rounding alone can move by 1e-15."""
 
-    def is_constant(self) -> bool:
-        """Whether the cosine has hardly moved."""
+    def deviation(self, value):
+        """Return the difference of a value from the mean."""
+        return value - self.mean
+
+    def is_constant(self):
+        """Return whether the cosine has hardly moved."""
         return not self.variance > LEAST_SPREAD
 
 
-@dataclass(frozen=True)
-class Row:
-    """A sample without outliers, as linear experts take it.
-
-    `numbers` has all numeric columns known by now, with None where the sample has no value;
-    `categories` has the places of the categories in the categorical columns that are present.
-    """
-
-    n_columns: int
-    numbers: Mapping[int, float | None]
-    categories: Mapping[int, int]
-
-
-def log_softmax(scores: Sequence[float]) -> list[float]:
+def log_softmax(scores):
     """Return log(exp(s_c) / sum_k exp(s_k)) without overflow."""
     largest = max(scores)
     log_sum = math.log(math.fsum(math.exp(s - largest) for s in scores))
@@ -136,21 +109,21 @@ def log_softmax(scores: Sequence[float]) -> list[float]:
 class LinearModel:
     """A multinomial logistic regression, learned by AdaGrad whose sums of squares fade."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.vote_weight = FIRST_WEIGHT
-        self.weights: dict[tuple[int, Hashable], float] = defaultdict(float)
-        self.squares: dict[tuple[int, Hashable], float] = defaultdict(lambda: 1.0)
+        self.weights = defaultdict(float)
+        self.squares = defaultdict(lambda: 1.0)
 
-    def step(self, row: Row) -> float:
+    def step(self, row):
         """Return h."""
         return LINEAR_STEP * min(1.0, math.sqrt(FEW_INPUTS / max(row.n_columns, 1)))
 
-    def inputs(self, row: Row, z: Mapping[int, float]) -> dict[Hashable, float]:
+    def inputs(self, row, z):
         """Return the inputs of a sample by name; z holds its standardised numbers by column."""
         one_hot = dict.fromkeys(row.categories.items(), 1.0)  # by column and place
         return {"intercept": 1.0, **z, **one_hot}
 
-    def log_proba(self, inputs: Mapping[Hashable, float], n_labels: int) -> list[float]:
+    def log_proba(self, inputs, n_labels):
         """Return l_c, the log-probability of each label seen so far."""
         return log_softmax(
             [
@@ -159,9 +132,7 @@ class LinearModel:
             ]
         )
 
-    def learn(
-        self, row: Row, z: Mapping[int, float], label: int, weight: float, n_labels: int
-    ) -> None:
+    def learn(self, row, z, label, weight, n_labels):
         """Take a step along the gradient of the log-probability of a label."""
         inputs = self.inputs(row, z)
         present = {i: u for i, u in inputs.items() if u != 0}
@@ -176,48 +147,54 @@ class LinearModel:
                 self.weights[c, i] -= self.step(row) * gradient * u / math.sqrt(self.squares[c, i])
 
 
+class Cosines:
+    """Cosines of standardised numbers in random directions, which are drawn from a key."""
+
+    def __init__(self, key, n, scale):
+        self.key, self.n, self.scale = key, n, scale
+        self.phases, self.directions = draw_phases(key, n), {}
+        self.standards = [CosineStandard(SLOW) for _ in range(n)]
+
+    def at(self, z):
+        """Return h_k = cos(phi_k + t sum_j z_j W_jk); z holds numbers by column."""
+        turns = np.zeros(self.n)
+        for j, z_j in z.items():
+            if j not in self.directions:
+                self.directions[j] = draw_directions(self.key, j, self.n)
+            turns += z_j * self.directions[j]
+        d = max(len(z), 1)
+        t = self.scale * math.sqrt(min(d, FEW_FEATURES) / d)
+        return np.cos(self.phases + t * turns).tolist()
+
+    def standardised(self, z):
+        """Return the standardised cosines."""
+        return [standard.z(h) for standard, h in zip(self.standards, self.at(z), strict=True)]
+
+    def add(self, z):
+        """Count the cosines."""
+        for standard, h in zip(self.standards, self.at(z), strict=True):
+            standard.add(h)
+
+
 class CosineModel(LinearModel):
-    """The same on cosines of the numbers in random directions, which are drawn from its key."""
+    """The same on cosines of the numbers."""
 
-    def __init__(self, key: int) -> None:
+    def __init__(self, key):
         super().__init__()
-        self.key = key
-        self.phases = [float(phase) for phase in draw_phases(key, N_COSINES)]
-        self.directions: dict[int, list[float]] = {}
-        self.standards = [CosineStandard(SLOW) for _ in range(N_COSINES)]
+        self.cosines = Cosines(key, N_COSINES, WIDTH)
 
-    def step(self, row: Row) -> float:
+    def step(self, row):
         """Return h."""
         return COSINE_STEP
 
-    def cosines(self, z: Mapping[int, float]) -> list[float]:
-        """Return h_k = cos(phi_k + t sum_j z_j W_jk)."""
-        for j in z:
-            if j not in self.directions:
-                row = draw_directions(self.key, j, N_COSINES)
-                self.directions[j] = [float(component) for component in row]
-        d = max(len(z), 1)
-        t = WIDTH * math.sqrt(min(d, FEW_FEATURES) / d)
-        return [
-            math.cos(phase + t * math.fsum(z_j * self.directions[j][k] for j, z_j in z.items()))
-            for k, phase in enumerate(self.phases)
-        ]
-
-    def inputs(self, row: Row, z: Mapping[int, float]) -> dict[Hashable, float]:
+    def inputs(self, row, z):
         """Return 1 and the standardised cosines."""
-        standardised = {
-            k: standard.z(h)
-            for k, (standard, h) in enumerate(zip(self.standards, self.cosines(z), strict=True))
-        }
-        return {"intercept": 1.0, **standardised}
+        return {"intercept": 1.0, **dict(enumerate(self.cosines.standardised(z)))}
 
-    def learn(
-        self, row: Row, z: Mapping[int, float], label: int, weight: float, n_labels: int
-    ) -> None:
+    def learn(self, row, z, label, weight, n_labels):
         """Take a step, then count the cosines."""
         super().learn(row, z, label, weight, n_labels)
-        for standard, h in zip(self.standards, self.cosines(z), strict=True):
-            standard.add(h)
+        self.cosines.add(z)
 
 
 class LinearModels:
@@ -226,18 +203,17 @@ class LinearModels:
     `keys` has one for each, of which that of the first is not used, or is empty.
     """
 
-    def __init__(self, keys: Sequence[int]) -> None:
-        self.timescales: list[float] = [SLOW, SLOW, FAST] if keys else []
-        self.linear_models: list[LinearModel] = [CosineModel(key) for key in keys]
-        self.linear_models[:1] = [LinearModel()] if keys else []
-        self.standards: dict[float, dict[int, NumberStandard]] = {SLOW: {}, FAST: {}}
+    def __init__(self, keys):
+        self.timescales = [SLOW, SLOW, FAST] if keys else []
+        self.linear_models = [LinearModel(), *map(CosineModel, keys[1:])] if keys else []
+        self.standards = {SLOW: {}, FAST: {}}
 
-    def z(self, row: Row, timescale: float) -> dict[int, float]:
+    def z(self, row, timescale):
         """Standardise the numbers of a sample, by column."""
-        known, fresh = self.standards[timescale], NumberStandard(timescale)
-        return {j: known.get(j, fresh).z(value) for j, value in row.numbers.items()}
+        standards, new = self.standards[timescale], NumberStandard(timescale)
+        return {j: standards.get(j, new).z(value) for j, value in row.numbers.items()}
 
-    def log_votes(self, row: Row, n_labels: int) -> list[list[float]]:
+    def log_votes(self, row, n_labels):
         """Return max(l_c, -7) of each linear expert, for the labels seen so far."""
         votes = []
         for linear_model, timescale in zip(self.linear_models, self.timescales, strict=True):
@@ -247,7 +223,7 @@ class LinearModels:
             votes.append([max(of_label, LEAST_LOG_P) for of_label in log_p])
         return votes
 
-    def learn(self, row: Row, label: int, weight: float, n_labels: int) -> None:
+    def learn(self, row, label, weight, n_labels):
         """Let each linear expert learn the sample, then count its numbers."""
         for linear_model, timescale in zip(self.linear_models, self.timescales, strict=True):
             linear_model.learn(row, self.z(row, timescale), label, weight, n_labels)
@@ -255,7 +231,7 @@ class LinearModels:
             for j, value in row.numbers.items():
                 standards.setdefault(j, NumberStandard(timescale)).add(value)
 
-    def forget_feature(self, column: int) -> None:
-        """Start afresh with the mean and variance of a feature whose outliers were dropped."""
+    def forget_feature(self, column):
+        """Restart the mean and variance of a feature whose outliers were dropped."""
         for timescale, standards in self.standards.items():
             standards[column] = NumberStandard(timescale)

@@ -1,22 +1,14 @@
-"""Predictions that wait for their labels (DESIGN.md: late labels), as a list of all there were."""
+"""Pending predictions (DESIGN.md: delayed labels), as a list of all there were."""
 
-from collections.abc import Hashable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from naive_features import Columns, is_missing
-
-DELAY_SCALE = 10.0  # a delay of so many samples halves the rates of what judges
+DELAY_SCALE = 10.0  # a delay of so many samples halves the rates of what learns from it
 
 
-Row = dict[int, float]  # the values of a sample by column, as far as these are known
+class Prediction(NamedTuple):
+    """A prediction for a row when the forest had learned so many samples."""
 
-
-@dataclass(eq=False)
-class Prediction:
-    """What was predicted for a row when the forest had learned so many samples."""
-
-    row: Row
+    row: dict  # values by column, -1 for a new category
     n_learned: int
     votes: Any
 
@@ -24,43 +16,29 @@ class Prediction:
 class Pending:
     """The list of predictions whose labels have not come, from the oldest to the newest."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most):
         self.most = most
-        self.list: list[Prediction] = []
+        self.list = []
 
-    def note(self, row: Row, n_learned: int, votes: Any) -> None:
+    def note(self, row, n_learned, votes):
         """Add a prediction; it takes the place of the same one, and perhaps of the oldest."""
         if self.most:
             self.take_back(row, n_learned)
             self.list.append(Prediction(row, n_learned, votes))
             self.list = self.list[-self.most :]
 
-    def take_back(self, row: Row, n_learned: int) -> bool:
-        """Remove the prediction of a row since which nothing was learned."""
+    def take_back(self, row, n_learned):
+        """Remove the prediction of a row since which nothing was learned; return whether it was."""
         n_before = len(self.list)
         self.list = [p for p in self.list if (p.row, p.n_learned) != (row, n_learned)]
         return len(self.list) < n_before
 
-    def take(self, row: Row, n_learned: int, *, at_once: bool) -> Prediction | None:
+    def take(self, row, n_learned, *, at_once):
         """Take out the oldest of a row, unless its label comes at once: then none is left."""
-        found = [p for p in self.list if p.row == row]
-        if at_once or any(p.n_learned == n_learned for p in found):
+        of_row = [p for p in self.list if p.row == row]
+        if at_once or any(p.n_learned == n_learned for p in of_row):
             self.list = [p for p in self.list if p.row != row]
             return None
-        if found:
-            self.list = [p for p in self.list if p is not found[0]]
-        return found[0] if found else None
-
-
-def row_of(columns: Columns, x: dict[Hashable, Any]) -> Row:
-    """Return a sample without missing values, in which -1 is an unknown category."""
-    row = {}
-    for name, value in columns.without_mismatches(x).items():
-        column = columns.columns.get(name)
-        if column is None or is_missing(value):
-            continue
-        if not column.is_categorical:
-            row[column.index] = float(value)
-        else:
-            row[column.index] = column.codes.get(value, -1)
-    return row
+        if of_row:
+            self.list = [p for p in self.list if p is not of_row[0]]
+        return of_row[0] if of_row else None

@@ -1,9 +1,8 @@
 """Trees of the reference that restart (DESIGN.md: restarts), given their losses from 0 to 1."""
 
 import math
-from collections.abc import Sequence
 
-from naive_growth import GrowingForest, GrowingTree
+from naive_growth import GrowingTree
 
 RECENT_RATE = 0.02  # of the mean of a tree's recent losses
 USUAL_RATE = 0.001
@@ -12,8 +11,8 @@ LEAST_VARIANCE = 0.001  # of a loss
 LEAST_SURPLUS = 0.05
 
 
-def running_mean(values: Sequence[tuple[float, float]], rate: float) -> float:
-    """Mean in which each new value has the weight `rate`, or more as long as there are few."""
+def running_mean(values, rate):
+    """Return the mean in which a new value has the weight `rate`, or more while there are few."""
     mean = 0.0
     for n, (value, trust) in enumerate(values, start=1):
         mean += trust * (value - mean) * max(rate, 1 / n)
@@ -23,22 +22,18 @@ def running_mean(values: Sequence[tuple[float, float]], rate: float) -> float:
 class RestartingTree(GrowingTree):
     """A tree that restarts if it has an odd index and the forest has a `drift_threshold`."""
 
-    def __init__(self, forest: GrowingForest, random_state: int, tree_key: int) -> None:
+    def __init__(self, forest, random_state, tree_key):
         super().__init__(forest, random_state, tree_key)
-        self.losses: list[tuple[float, float]] = []
+        self.losses = []  # each with its weight, at most 1
         self.n_restarts = 0
         self.restarted_at = 0  # how many samples the forest had learned
 
-    def may_restart(self) -> bool:
+    def may_restart(self):
         """Return whether the tree may ever restart."""
         threshold = self.forest.drift_threshold
         return threshold is not None and self.forest.trees.index(self) % 2 == 1
 
-    def count_loss(self, loss: float, weight: float) -> None:
-        """Count a loss."""
-        self.losses.append((loss, min(weight, 1.0)))
-
-    def is_outdated(self) -> bool:
+    def is_outdated(self):
         """Return whether the losses are far higher than usual."""
         if len(self.losses) <= LEAST_LOSSES:
             return False
@@ -48,7 +43,7 @@ class RestartingTree(GrowingTree):
         surplus = max(self.forest.drift_threshold * math.sqrt(variance), LEAST_SURPLUS)
         return recent - usual > surplus
 
-    def restart(self, n_learned: int) -> None:
+    def restart(self, n_learned):
         """Forget everything, after so many samples of the forest."""
         self.root, self.losses = None, []
         self.n_restarts += 1

@@ -1,4 +1,4 @@
-"""Runs a recipe of RECIPES.md over a file that stands for Kafka, in a process that may be killed.
+"""Run a recipe of RECIPES.md over a file in the place of Kafka, in a process that may be killed.
 
     python tests/recipes.py RECIPE FOLDER [DEADLY]
 
@@ -32,8 +32,7 @@ def code():
 
 def write_log(folder, n_rows):
     """Write a log: features, and for most of them later a label."""
-    draw = random.Random(1)
-    waiting, messages = [], []
+    draw, waiting, messages = random.Random(1), [], []
     for number in range(n_rows):
         x = {"size": draw.random(), "user": draw.choice("abcde")}
         if draw.random() < 0.8:
@@ -80,7 +79,7 @@ def run(recipe, folder, deadly):
 
 
 def plain(model, folder):
-    """Return what equal models have in common, once pickled."""
+    """Return an object whose pickle is the same for equal models."""
     if hasattr(model, "n_workers"):
         model.save(folder / "workers.amf")
         return (folder / "workers.amf").read_bytes()
@@ -103,42 +102,38 @@ def finish(recipe, folder):
     return (folder / "model.pickle").read_bytes(), int(printed[-1])
 
 
-def kill_at_random(recipe, folder, draw, longest):
-    """Start a run and kill it within so many seconds of its work; return whether it was alive."""
-    with start(recipe, folder) as child:
-        child.stdout.readline()
-        time.sleep(draw.uniform(0, longest))
-        child.kill()
-    return child.returncode == -signal.SIGKILL
+def kill_at(recipe, folder, operation=0, seconds=None):
+    """Start a run and kill it before an operation on files, or within so many seconds of its work.
 
-
-def kill_at(recipe, folder, operation):
-    """Start a run that kills itself before an operation on files; return whether it came there."""
+    Returns whether it was killed before its end.
+    """
     with start(recipe, folder, operation) as child:
+        if seconds is not None:
+            child.stdout.readline()
+            time.sleep(seconds)
+            child.kill()
         child.communicate(timeout=300)
     return child.returncode == -signal.SIGKILL
 
 
 def check(recipe, tmp_path, n_kills, seed, n_rows=400, longest=0.5):
     """Kill a recipe at random moments, and compare what it leaves with an uninterrupted run."""
-    draw = random.Random(seed)
+    draw, n_killed = random.Random(seed), 0
     calm, stormy = tmp_path / "calm", tmp_path / "stormy"
     for folder in (calm, stormy):
         folder.mkdir()
         write_log(folder, n_rows)
-    wanted, n_operations = finish(recipe, calm)
-    n_killed = 0
+    expected, n_operations = finish(recipe, calm)
     for kill in range(n_kills):
         if kill % 2:
             n_killed += kill_at(recipe, stormy, draw.randint(1, n_operations // 2))
         else:
-            n_killed += kill_at_random(recipe, stormy, draw, longest)
-    got, _ = finish(recipe, stormy)
+            n_killed += kill_at(recipe, stormy, seconds=draw.uniform(0, longest))
     assert n_killed >= n_kills // 2  # those that kill themselves, at least
-    assert got == wanted
+    assert finish(recipe, stormy)[0] == expected
     published = [json.loads(line) for line in (stormy / "published.jsonl").read_text().splitlines()]
     assert {key for key, _ in published} == {*range(n_rows)}
-    return wanted
+    return expected
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Regressors of all kinds, and the stream that they learn: what copies and blocks have to keep."""
+"""Regressors of all kinds, and the stream that they learn, for tests of copies and blocks."""
 
 import math
 from collections.abc import Iterable

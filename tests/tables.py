@@ -86,19 +86,62 @@ def is_full(model: AMFClassifier, table: Sized) -> bool:
     return model.max_nodes is not None and len(table) + 2 > model.max_nodes
 
 
+def check_tree_odds(
+    model: AMFClassifier, table: pd.DataFrame, log_w: dict[int, float], tolerance: float
+) -> None:
+    """Compare the log-odds of a tree with those that follow from log w_v of its nodes.
+
+    r_v = log((1-b)/b) + log w_v - log wbar_left - log wbar_right (DESIGN.md: aggregation).
+    """
+    log_stop, log_split = math.log1p(-model.split_prior), math.log(model.split_prior)
+    log_wbar, found, expected = {}, [], []
+    for row in table.sort_values("depth", ascending=False).itertuples():
+        if row.left < 0:
+            assert math.isnan(row.log_odds)
+            log_wbar[row.node] = log_w[row.node]
+            continue
+        below = log_wbar[row.left] + log_wbar[row.right]
+        log_wbar[row.node] = naive.log_add(log_stop + log_w[row.node], log_split + below)
+        found.append(row.log_odds)
+        expected.append(log_stop - log_split + log_w[row.node] - below)
+    assert found == pytest.approx(expected, rel=1e-9, abs=tolerance)
+
+
 def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
     """Compare all log-odds of a forest, but of full trees, with their closed form."""
+    weights = {"step": model.step, "dirichlet": dirichlet(model)}
     for tree in range(model.n_estimators):
         table = inspection.node_table(model, tree)
-        if is_full(model, table):
+        if not is_full(model, table):
+            log_w = {v: naive.log_w(cell, **weights) for v, cell in cells(model, table).items()}
+            check_tree_odds(model, table, log_w, tolerance)
+
+
+def check_structure(table: pd.DataFrame) -> None:
+    """Check that the nodes of a tree are linked, and that each is the sum of its children."""
+    rows: dict[int, Any] = {row.node: row for row in table.itertuples()}
+    assert [*rows] == [*range(len(table))]
+    assert rows[root(table)].time == 0.0
+    for row in rows.values():
+        if row.left < 0:
+            assert row.right < 0 and row.feature is None and math.isnan(row.threshold)
             continue
-        made = cells(model, table)
-        for node, log_odds in zip(table["node"], table["log_odds"], strict=True):
-            if made[node].left is None:
-                assert math.isnan(log_odds)
-            else:
-                expected = naive.closed_form_log_odds(made[node], **aggregation(model))
-                assert log_odds == pytest.approx(expected, rel=1e-9, abs=tolerance)
+        left, right = rows[row.left], rows[row.right]
+        assert left.parent == right.parent == row.node
+        assert left.depth == right.depth == row.depth + 1
+        assert left.time == right.time > row.time
+        assert row.n_samples == pytest.approx(left.n_samples + right.n_samples, rel=1e-9)
+        for label, count in getattr(row, "counts", {}).items():
+            total = left.counts[label] + right.counts[label]
+            assert count == pytest.approx(total, rel=1e-9, abs=1e-9)
+        for side, hull in (("range_min", min), ("range_max", max)):
+            ends: dict[Any, float] = {}
+            for child in (left, right):
+                for name, value in getattr(child, side).items():
+                    ends[name] = hull(value, ends.get(name, value))
+            assert getattr(row, side) == ends
+        # the split separates the boxes of the children
+        assert left.range_max[row.feature] <= row.threshold < right.range_min[row.feature]
 
 
 def log_wbar_root(model: AMFClassifier, table: pd.DataFrame) -> float:

@@ -7,7 +7,6 @@ from collections import Counter, deque
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from river import base
 
 from river_amf.baselines.preparation import Features, present
@@ -32,7 +31,7 @@ class _Boosting:
         self._rows: deque[tuple[Features, Any]] = deque(maxlen=window)
         self._n_samples, self._next = 0, _FIRST
         self._codes: dict[Any, dict[Any, int]] = {}  # of the categories of each feature
-        self._labels: dict[Any, int] = {}  # codes of labels
+        self._labels: list[Any] = []  # targets of a classifier are indices of this list
         self._booster: Any = None
 
     def learn_one(self, x: Features, y: Any) -> None:
@@ -52,26 +51,26 @@ class _Boosting:
         for (name, text), _ in texts.most_common():
             if len(self._codes[name]) < _MAX_CATEGORIES:
                 self._codes[name][text] = len(self._codes[name])
+        if isinstance(self, base.Classifier):  # scikit-learn sorts labels, which may not compare
+            self._labels = [*dict.fromkeys(targets)]
+            targets = tuple(map(self._labels.index, targets))
         self._booster = None
         if self._codes and len({*targets}) > 1:
+            are_categories = [bool(codes) for codes in self._codes.values()]
             booster = getattr(ensemble, self._kind)(
-                categorical_features=[bool(codes) for codes in self._codes.values()],
-                early_stopping=False,
-                random_state=self.seed,
+                categorical_features=are_categories, early_stopping=False, random_state=self.seed
             )
-            if isinstance(self, base.Classifier):  # codes, as scikit-learn sorts labels
-                self._labels = {label: code for code, label in enumerate(dict.fromkeys(targets))}
-                targets = tuple(self._labels[label] for label in targets)
-            self._booster = booster.fit(np.vstack([self._encode(x) for x in rows]), targets)
+            self._booster = booster.fit(np.array([self._encode(x) for x in rows]), targets)
 
-    def _encode(self, x: Features) -> NDArray[np.float64]:
-        """Return a row with a number for each feature, NaN for what is missing or unknown."""
-        values = ((codes, x.get(name, math.nan)) for name, codes in self._codes.items())
-        row = [
-            codes.get(v, math.nan) if codes else v if isinstance(v, float) else math.nan
-            for codes, v in values
-        ]
-        return np.array([row])
+    def _encode(self, x: Features) -> list[float]:
+        """Return a number for each feature, NaN for missing values and new categories."""
+        values = (codes.get(x.get(n)) if codes else x.get(n) for n, codes in self._codes.items())
+        return [value if isinstance(value, float | int) else math.nan for value in values]
+
+    def _predict(self, method: str, x: Features) -> Any:
+        """Return the prediction of the booster for a sample, or None."""
+        row = [self._encode(present(x))]
+        return None if self._booster is None else getattr(self._booster, method)(row)[0]
 
 
 class BoostingClassifier(_Boosting, base.Classifier):
@@ -89,10 +88,10 @@ class BoostingClassifier(_Boosting, base.Classifier):
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label; empty before the first sample."""
-        row = self._encode(present(x))
-        if self._booster is None:
+        proba = self._predict("predict_proba", x)
+        if proba is None:
             return {self._rows[-1][1]: 1.0} if self._rows else {}
-        return dict(zip(self._labels, self._booster.predict_proba(row)[0].tolist(), strict=True))
+        return dict(zip(self._labels, proba.tolist(), strict=True))
 
 
 class BoostingRegressor(_Boosting, base.Regressor):
@@ -102,7 +101,5 @@ class BoostingRegressor(_Boosting, base.Regressor):
 
     def predict_one(self, x: Features, **kwargs: Any) -> float:
         """Predict the target; 0 before the first sample."""
-        row = self._encode(present(x))
-        if self._booster is None:
-            return float(self._rows[-1][1]) if self._rows else 0.0
-        return float(self._booster.predict(row)[0])
+        target = self._predict("predict", x)
+        return float(target if target is not None else self._rows[-1][1] if self._rows else 0.0)

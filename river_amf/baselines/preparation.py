@@ -79,7 +79,7 @@ def clip(x: Features) -> Features:
 
 
 def split(of_numbers: list[Any], of_categories: list[Any]) -> compose.TransformerUnion:
-    """Send numbers through some steps, and categories through others."""
+    """Send numbers through a list of steps, and categories through another one."""
     return compose.TransformerUnion(
         ("numbers", compose.Pipeline(numbers, *of_numbers)),
         ("categories", compose.Pipeline(categories, *of_categories)),

@@ -38,8 +38,7 @@ _BUFFER = 1000  # recent samples among which neighbors are searched
 _GRACE_PERIODS = (50, 100, 200, 400, 800)  # of the stacked trees, in samples
 _RATE = 0.1  # of AdaGrad, in standard deviations of the target
 
-_Make = Callable[..., Any]  # a model, with the seed as keyword
-_Table = dict[str, tuple[str, _Make]]  # a description, and a function
+_Makers = dict[str, Callable[[int | None], Any]]  # functions that make a model for a seed
 
 # Classifiers
 
@@ -67,21 +66,19 @@ def _zeros(_: Features) -> Features:
     return dict.fromkeys(range(_N_INPUTS), 0.0)
 
 
-def _one_per_label(make: Callable[[], base.Classifier]) -> _Make:
-    """Return a function that makes a model for each label, behind scaler and encoder."""
-    return lambda **_: compose.Pipeline(scale_and_encode(), multiclass.OneVsRestClassifier(make()))
+def _scaled(model: Any) -> Any:
+    return compose.Pipeline(scale_and_encode(), model)
+
+
+def _one_per_label(model: base.Classifier) -> Any:
+    return multiclass.OneVsRestClassifier(model)
 
 
 def _nearest() -> Any:
     return neighbors.LazySearch(window_size=_BUFFER)
 
 
-def _knn(**_: Any) -> Any:
-    model = neighbors.KNNClassifier(n_neighbors=10, engine=_nearest())
-    return compose.Pipeline(scale_and_encode(), model)
-
-
-def _gaussian_nb(**_: Any) -> Any:
+def _gaussian_nb() -> Any:
     # Codes, not one-hot columns: any other value of a column that was constant for a label is next
     # to impossible to river's model. Scaled, because then even a constant code varies a little.
     codes = split([], [preprocessing.OrdinalEncoder()])
@@ -89,15 +86,15 @@ def _gaussian_nb(**_: Any) -> Any:
     return compose.Pipeline(codes, preprocessing.StandardScaler(), model)
 
 
-def _multinomial(*steps: Any) -> Any:
+def _multinomial_nb(*steps: Any) -> Any:
     model = naive_bayes.MultinomialNB()  # type: ignore[no-untyped-call]
     return compose.Pipeline(*steps, compose.Pipeline(_some, model))
 
 
-def _categorical_nb(**_: Any) -> Any:
+def _categorical_nb() -> Any:
     # Up to smoothing it is multinomial naive Bayes on one-hot encoded categories.
     binned = split([preprocessing.StandardScaler(), _bins], [])
-    return _multinomial(binned, preprocessing.OneHotEncoder(drop_zeros=True))
+    return _multinomial_nb(binned, preprocessing.OneHotEncoder(drop_zeros=True))
 
 
 def _mlp(seed: int | None) -> Any:
@@ -109,67 +106,71 @@ def _mlp(seed: int | None) -> Any:
     hashed = preprocessing.FeatureHasher(n_features=_N_INPUTS, seed=seed)
     columns = compose.TransformerUnion(hashed, _zeros)
     network = convert_sklearn_to_river(MLPClassifier(random_state=seed), classes=[False, True])
-    return compose.Pipeline(scale_and_encode(), columns, multiclass.OneVsRestClassifier(network))
+    return compose.Pipeline(scale_and_encode(), columns, _one_per_label(network))
 
 
 def _hoeffding(criterion: str = "info_gain", grace_period: int = 200) -> base.Classifier:
     return tree.HoeffdingTreeClassifier(grace_period, split_criterion=criterion, binary_split=True)
 
 
-def _stacking(**_: Any) -> Any:
+def _unscaled(model: base.Classifier) -> Any:
+    return compose.Pipeline(present, model)
+
+
+def _trees(kind: Callable[..., base.Classifier], seed: int | None) -> Any:
+    return _unscaled(kind(_hoeffding(), _N_MODELS, seed=seed))
+
+
+def _stacking() -> Any:
     trees = [_hoeffding(kind, grace) for kind in ("info_gain", "gini") for grace in _GRACE_PERIODS]
-    combiner = multiclass.OneVsRestClassifier(linear_model.Perceptron())
+    combiner = _one_per_label(linear_model.Perceptron())
     # without the features themselves, as a perceptron cannot multiply strings
-    stack = ensemble.StackingClassifier(trees, combiner, include_features=False)
-    return compose.Pipeline(present, stack)
+    return _unscaled(ensemble.StackingClassifier(trees, combiner, include_features=False))
 
 
-def _hoeffding_by(criterion: str) -> _Make:
-    return lambda **_: compose.Pipeline(present, _hoeffding(criterion))
-
-
-def _trees(make: Callable[..., Any]) -> _Make:
-    """Return a function that makes an ensemble of Hoeffding trees."""
-    return lambda seed: compose.Pipeline(present, make(_hoeffding(), _N_MODELS, seed=seed))
-
-
-def _arf(seed: int | None) -> Any:
-    return compose.Pipeline(present, forest.ARFClassifier(_N_MODELS, binary_split=True, seed=seed))
-
-
-_CLASSIFIERS: _Table = {
-    "majority": ("the most frequent label so far", lambda **_: dummy.PriorClassifier()),
-    "last-class": ("the most recent label", lambda **_: dummy.NoChangeClassifier()),
-    "knn": (f"k-nearest neighbors, 10 of the last {_BUFFER} samples", _knn),
-    "gaussian-nb": ("Gaussian naive Bayes on numbers and category codes", _gaussian_nb),
-    "categorical-nb": ("categorical naive Bayes, numbers in seven bins", _categorical_nb),
-    "multinomial-nb": (
-        "multinomial naive Bayes on words and counts",
-        lambda **_: _multinomial(_words),
-    ),
-    "perceptron": ("perceptron, one per label", _one_per_label(linear_model.Perceptron)),
-    "logistic": (
-        "logistic regression by SGD, one per label",
-        _one_per_label(linear_model.LogisticRegression),
-    ),
-    "mlp": ("scikit-learn's neural network, one per label", _mlp),
-    "rnn": (
-        "Keras's recurrent network (GRU) over the last 8 samples",
-        lambda seed: compose.Pipeline(scale_and_encode(), RecurrentClassifier(seed=seed)),
-    ),
-    "hoeffding-gain": ("Hoeffding tree, split by information gain", _hoeffding_by("info_gain")),
-    "hoeffding-gini": ("Hoeffding tree, split by the Gini index", _hoeffding_by("gini")),
-    "bagging": ("bagging of ten Hoeffding trees", _trees(ensemble.BaggingClassifier)),
-    "leveraging-bagging": (
-        "leveraging bagging of ten trees",
-        _trees(ensemble.LeveragingBaggingClassifier),
-    ),
-    "arf": ("adaptive random forest of ten trees", _arf),
-    "adaboost": ("AdaBoost of ten Hoeffding trees", _trees(ensemble.AdaBoostClassifier)),
-    "boosting": ("scikit-learn's boosting, retrained every 1000 samples", BoostingClassifier),
-    "stacking": ("ten Hoeffding trees, combined by a perceptron", _stacking),
-    "amf": ("our Mondrian forest of ten trees", AMFClassifier),
-    "adaptive": ("our Mondrian forest for streams that drift", AdaptiveAMFClassifier),
+DESCRIPTIONS: dict[str, str] = {
+    "majority": "the most frequent label so far",
+    "last-class": "the most recent label",
+    "knn": f"k-nearest neighbors, 10 of the last {_BUFFER} samples",
+    "gaussian-nb": "Gaussian naive Bayes on numbers and category codes",
+    "categorical-nb": "categorical naive Bayes, numbers in seven bins",
+    "multinomial-nb": "multinomial naive Bayes on words and counts",
+    "perceptron": "perceptron, one per label",
+    "logistic": "logistic regression by SGD, one per label",
+    "mlp": "scikit-learn's neural network, one per label",
+    "rnn": "Keras's recurrent network (GRU) over the last 8 samples",
+    "hoeffding-gain": "Hoeffding tree, split by information gain",
+    "hoeffding-gini": "Hoeffding tree, split by the Gini index",
+    "bagging": "bagging of ten Hoeffding trees",
+    "leveraging-bagging": "leveraging bagging of ten trees",
+    "arf": "adaptive random forest of ten trees",
+    "adaboost": "AdaBoost of ten Hoeffding trees",
+    "boosting": "scikit-learn's boosting, retrained every 1000 samples",
+    "stacking": "ten Hoeffding trees, combined by a perceptron",
+    "amf": "our Mondrian forest of ten trees",
+    "adaptive": "our Mondrian forest for streams that drift",
+}
+_CLASSIFIERS: _Makers = {
+    "majority": lambda _: dummy.PriorClassifier(),
+    "last-class": lambda _: dummy.NoChangeClassifier(),
+    "knn": lambda _: _scaled(neighbors.KNNClassifier(10, engine=_nearest())),
+    "gaussian-nb": lambda _: _gaussian_nb(),
+    "categorical-nb": lambda _: _categorical_nb(),
+    "multinomial-nb": lambda _: _multinomial_nb(_words),
+    "perceptron": lambda _: _scaled(_one_per_label(linear_model.Perceptron())),
+    "logistic": lambda _: _scaled(_one_per_label(linear_model.LogisticRegression())),
+    "mlp": _mlp,
+    "rnn": lambda seed: _scaled(RecurrentClassifier(seed=seed)),
+    "hoeffding-gain": lambda _: _unscaled(_hoeffding()),
+    "hoeffding-gini": lambda _: _unscaled(_hoeffding("gini")),
+    "bagging": lambda seed: _trees(ensemble.BaggingClassifier, seed),
+    "leveraging-bagging": lambda seed: _trees(ensemble.LeveragingBaggingClassifier, seed),
+    "arf": lambda seed: _unscaled(forest.ARFClassifier(_N_MODELS, binary_split=True, seed=seed)),
+    "adaboost": lambda seed: _trees(ensemble.AdaBoostClassifier, seed),
+    "boosting": lambda seed: BoostingClassifier(seed=seed),
+    "stacking": lambda _: _stacking(),
+    "amf": lambda seed: AMFClassifier(seed=seed),
+    "adaptive": lambda seed: AdaptiveAMFClassifier(seed=seed),
 }
 
 # Regressors
@@ -181,18 +182,13 @@ def behind_scalers(model: base.Regressor) -> Any:
 
 
 def linear_regression() -> base.Regressor:
-    """Return the linear model, which most of the others contain."""
+    """Return the linear model, which most of the other models contain."""
     # With river's default, SGD at a fixed rate, it diverges where there are a hundred features.
     return linear_model.LinearRegression(optim.AdaGrad(_RATE))
 
 
 def _tree(**parameters: Any) -> base.Regressor:
     return tree.HoeffdingTreeRegressor(leaf_model=linear_regression(), **parameters)
-
-
-def _knn_regressor(**_: Any) -> Any:
-    model = neighbors.KNNRegressor(10, _nearest(), aggregation_method="weighted_mean")
-    return compose.Pipeline(scale_and_encode(), model)
 
 
 def _arf_regressor(seed: int | None) -> Any:
@@ -212,101 +208,93 @@ def _amf_of_river(seed: int | None) -> Any:
     return compose.Pipeline(prepared, TargetScaler(forest.AMFRegressor(_N_MODELS, seed=seed)))
 
 
-_REGRESSORS: _Table = {
-    "mean": ("the mean of all values so far", lambda **_: dummy.StatisticRegressor(stats.Mean())),
-    "last-value": (
-        "the most recent value",
-        lambda **_: dummy.StatisticRegressor(stats.Shift(0, fill_value=0.0)),
-    ),
-    "linear": ("linear regression by AdaGrad", lambda **_: behind_scalers(linear_regression())),
-    "knn": (_CLASSIFIERS["knn"][0], _knn_regressor),
-    "hoeffding": (
-        "Hoeffding tree with linear models in its leaves",
-        lambda **_: behind_scalers(_tree()),
-    ),
-    "amrules": (
-        "adaptive model rules",
-        lambda **_: behind_scalers(rules.AMRules(pred_model=linear_regression())),
-    ),
-    "bagging": (
-        "bagging of ten Hoeffding trees",
-        lambda seed: behind_scalers(ensemble.BaggingRegressor(_tree(), _N_MODELS, seed)),
-    ),
-    "arf": ("adaptive random forest of ten trees", _arf_regressor),
-    "srp": ("streaming random patches of ten trees", _srp),
-    "boosting": (_CLASSIFIERS["boosting"][0], BoostingRegressor),
-    "amf-of-river": ("river's Mondrian forest of ten trees", _amf_of_river),
-    "amf": (_CLASSIFIERS["amf"][0], AMFRegressor),
-    "adaptive": (_CLASSIFIERS["adaptive"][0], AdaptiveAMFRegressor),
+REGRESSOR_DESCRIPTIONS: dict[str, str] = {
+    "mean": "the mean of all values so far",
+    "last-value": "the most recent value",
+    "linear": "linear regression by AdaGrad",
+    "knn": DESCRIPTIONS["knn"],
+    "hoeffding": "Hoeffding tree with linear models in its leaves",
+    "amrules": "adaptive model rules",
+    "bagging": DESCRIPTIONS["bagging"],
+    "arf": DESCRIPTIONS["arf"],
+    "srp": "streaming random patches of ten trees",
+    "boosting": DESCRIPTIONS["boosting"],
+    "amf-of-river": "river's Mondrian forest of ten trees",
+    "amf": DESCRIPTIONS["amf"],
+    "adaptive": DESCRIPTIONS["adaptive"],
+}
+_REGRESSORS: _Makers = {
+    "mean": lambda _: dummy.StatisticRegressor(stats.Mean()),
+    "last-value": lambda _: dummy.StatisticRegressor(stats.Shift(0, fill_value=0.0)),
+    "linear": lambda _: behind_scalers(linear_regression()),
+    "knn": lambda _: _scaled(neighbors.KNNRegressor(10, _nearest(), "weighted_mean")),
+    "hoeffding": lambda _: behind_scalers(_tree()),
+    "amrules": lambda _: behind_scalers(rules.AMRules(pred_model=linear_regression())),
+    "bagging": lambda seed: behind_scalers(ensemble.BaggingRegressor(_tree(), _N_MODELS, seed)),
+    "arf": _arf_regressor,
+    "srp": _srp,
+    "boosting": lambda seed: BoostingRegressor(seed=seed),
+    "amf-of-river": _amf_of_river,
+    "amf": lambda seed: AMFRegressor(seed=seed),
+    "adaptive": lambda seed: AdaptiveAMFRegressor(seed=seed),
 }
 
-# The tables, without the models that need what is not installed
-
+# Models that need an extra which is not installed are in none of the tables.
 _SKLEARN = ("sklearn",), 'needs scikit-learn: pip install "scikit-learn>=1.6"'
-_KERAS = ("keras", "jax"), NEEDED
-_NEEDED = {"mlp": _SKLEARN, "boosting": _SKLEARN, "rnn": _KERAS}
+_NEEDED = {"mlp": _SKLEARN, "boosting": _SKLEARN, "rnn": (("keras", "jax"), NEEDED)}
 MISSING: dict[str, str] = {
     name: needed
     for name, (packages, needed) in _NEEDED.items()
     if not all(map(importlib.util.find_spec, packages))
 }
-for _name in MISSING:
-    _CLASSIFIERS.pop(_name, None)
-    _REGRESSORS.pop(_name, None)
-DESCRIPTIONS: dict[str, str] = {name: text for name, (text, _) in _CLASSIFIERS.items()}
-REGRESSOR_DESCRIPTIONS: dict[str, str] = {name: text for name, (text, _) in _REGRESSORS.items()}
+for _table in (DESCRIPTIONS, _CLASSIFIERS, REGRESSOR_DESCRIPTIONS, _REGRESSORS):
+    for _name in MISSING.keys() & _table.keys():
+        del _table[_name]
 
 
 def make_baseline(is_regression: bool, name: str, seed: int | None) -> Any:
     """Make a baseline; the functions below are partial ones of this, which can be pickled."""
-    _, make = (_REGRESSORS if is_regression else _CLASSIFIERS)[name]
-    return make(seed=seed)
+    return (_REGRESSORS if is_regression else _CLASSIFIERS)[name](seed)
 
 
 def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifier]]:
     """Return functions that make the baseline models, by name.
 
+    River's trees and their ensembles sort the labels, so for them strings and numbers cannot both
+    be labels of one stream. An infinite number raises `ValueError` in all models that look at
+    features.
+
     Parameters
     ----------
     seed
-        Seed of the models that draw random numbers. Models made with the same seed are identical.
-        With `None`, these models are not reproducible.
+        Seed of the models that draw random numbers. With `None`, these are not reproducible.
 
     Returns
     -------
     dict
         From the name of each baseline, as in `DESCRIPTIONS`, to a function without arguments that
-        returns a new model. The functions can be pickled. `"mlp"` and `"boosting"` are there if
-        scikit-learn is installed, `"rnn"` if Keras and JAX are.
-
-    Notes
-    -----
-    River's trees and their ensembles sort the labels, so for them strings and numbers cannot both
-    be labels of one stream. An infinite number raises `ValueError` in all models that look at
-    features.
+        returns a new model, and can be pickled. `"mlp"` and `"boosting"` are there if scikit-learn
+        is installed, `"rnn"` if Keras and JAX are.
 
     Examples
     --------
     >>> from river import evaluate, metrics
     >>> from river.datasets import Phishing
     >>> from river_amf import baselines
-    >>> make = baselines.classifiers(seed=1)
-    >>> list(make)[:5]
-    ['majority', 'last-class', 'knn', 'gaussian-nb', 'categorical-nb']
     >>> baselines.DESCRIPTIONS["logistic"]
     'logistic regression by SGD, one per label'
-    >>> score = evaluate.progressive_val_score(Phishing(), make["logistic"](), metrics.Accuracy())
-    >>> score.get() > 0.85
+    >>> model = baselines.classifiers(seed=1)["logistic"]()
+    >>> evaluate.progressive_val_score(Phishing(), model, metrics.Accuracy()).get() > 0.85
     True
     """
     return {name: functools.partial(make_baseline, False, name, seed) for name in _CLASSIFIERS}
 
 
 def regressors(seed: int | None = None) -> dict[str, Callable[[], base.Regressor]]:
-    """Return functions that make the baseline regressors, by name.
+    """Return functions that make the baseline regressors, as `classifiers` does.
 
-    They are as those of `classifiers`, described in `REGRESSOR_DESCRIPTIONS`. In most of them the
-    target is standardized, too. Before its first sample each predicts 0.
+    They are described in `REGRESSOR_DESCRIPTIONS`. Most of them standardize the target, too. Before
+    its first sample each predicts 0.
 
     Examples
     --------

@@ -6,10 +6,8 @@ import argparse
 import sys
 
 from river_amf.cli import options
-from river_amf.evaluation import EvaluationError
-from river_amf.evaluation.comparison import comparison_of
+from river_amf.evaluation import EvaluationError, compare
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.runs import has_failed, run_models
 from river_amf.evaluation.tasks import TASKS
 
 DESCRIPTION = (
@@ -45,26 +43,25 @@ def run(arguments: argparse.Namespace) -> int:
     options.check_outputs(arguments, [arguments.stream], csv="the table", html="the page")
     stream = options.load_chosen(arguments).complete()
     models = arguments.models and [*dict.fromkeys(map(str.lower, arguments.models))]
-    ran = run_models(
+    comparison = compare(
         stream,
         models,
         arguments.metrics,
         seed=arguments.seed,
         progress=sys.stderr.isatty(),
         task=stream.task,
-        is_report=arguments.html is not None,
+        record=arguments.html is not None,
         delay=arguments.delay,
     )
-    comparison = comparison_of(ran)
     try:
         if arguments.csv is not None:
             comparison.table.to_csv(arguments.csv, lineterminator="\n")
             options.report_written("the table", arguments.csv)
         if arguments.html is not None:
-            report_of(ran).save(arguments.html)
+            report_of(comparison, arguments.seed).save(arguments.html)
             options.report_written("the page", arguments.html)
     finally:
         print(*options.title_lines(stream, arguments), comparison, sep="\n", flush=True)
-    if ran.interrupt is not None:
-        raise ran.interrupt
-    return int(all(has_failed(ran.runs[name].status) for name in models or ran.runs))
+    if comparison.interrupt is not None:
+        raise comparison.interrupt
+    return int(all(comparison.runs[name].has_failed for name in models or comparison.runs))

@@ -14,7 +14,7 @@ from river_amf.cli.inspect import read_model
 from river_amf.cli.prediction_csv import PredictionWriter
 from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.loading import load_features
-from river_amf.evaluation.prequential import has_intervals, predictor
+from river_amf.evaluation.prequential import predictor
 from river_amf.evaluation.streams import shorten
 from river_amf.inputs.kinds import printable
 
@@ -48,13 +48,11 @@ def run(arguments: argparse.Namespace) -> int:
     except (AttributeError, KeyError, TypeError) as error:
         raise EvaluationError(f"{name} is damaged: {error!r}") from error
     _check_columns(reading, names, rows.name)
-    labels = [*model.predict_proba_one({})] if isinstance(model, base.Classifier) else None
+    labels = [*model.predict_proba_one({})] if isinstance(model, base.Classifier) else []
     predict, n_rows = predictor(model), 0
     output: Any = nullcontext(sys.stdout)
     with output if path is None else open(path, "w", newline="", encoding="utf-8") as file:
-        writer = PredictionWriter(
-            file, arguments.keep, rows.target in names, labels, has_intervals(model)
-        )
+        writer = PredictionWriter(file, arguments.keep, rows.target in names, model, labels)
         for record in rows.records():
             n_rows += 1
             prediction, beside, _ = predict(record.row, record.x)

@@ -6,8 +6,10 @@ import csv
 from collections.abc import Sequence
 from typing import IO, Any
 
+from river import base
 from river.conf import Interval
 
+from river_amf.evaluation.prequential import has_intervals
 from river_amf.evaluation.streams import Record
 
 _MAX_LABELS = 20  # with a column of probabilities each
@@ -25,16 +27,15 @@ class PredictionWriter:
         file: IO[str],
         keep: Sequence[str],
         has_target: bool,
-        labels: Sequence[Any] | None,
-        has_intervals: bool,
+        model: Any,
+        labels: Sequence[Any],
     ) -> None:
         self._writer = csv.writer(file, lineterminator="\n")
-        self._has_target, self._labels, self._has_intervals = has_target, labels, has_intervals
-        beside = ["lower", "upper"] if has_intervals else []
-        if labels is not None:
-            beside = [f"p({label})" for label in labels]
-        if len(beside) > _MAX_LABELS:
-            beside = ["probability"]
+        self._has_target, self._labels = has_target, labels
+        beside = ["lower", "upper"] if has_intervals(model) else []
+        if isinstance(model, base.Classifier):
+            is_short = len(labels) <= _MAX_LABELS
+            beside = [f"p({label})" for label in labels] if is_short else ["probability"]
         self._n_beside = len(beside)
         self._writer.writerow(["row", *keep, *["target"] * has_target, "prediction", *beside])
 
@@ -43,10 +44,8 @@ class PredictionWriter:
         cells: list[Any] = [None] * self._n_beside
         if isinstance(beside, Interval):
             cells = [beside.lower, beside.upper]
-        elif beside and self._labels is not None:
-            is_short = len(self._labels) <= _MAX_LABELS
-            cells = [
-                beside.get(label, 0.0) for label in (self._labels if is_short else [prediction])
-            ]
+        elif beside:
+            labels = self._labels if len(self._labels) == self._n_beside else [prediction]
+            cells = [beside.get(label, 0.0) for label in labels]
         target = [record.y] if self._has_target else []
         self._writer.writerow([record.row, *record.kept, *target, prediction, *cells])

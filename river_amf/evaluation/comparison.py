@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 from river.utils.pretty import humanize_bytes
 
-from river_amf.evaluation.metrics import Metric
-from river_amf.evaluation.runs import Model, Ran, run_models
+from river_amf.evaluation.metrics import Metric, make_metrics
+from river_amf.evaluation.models import Model, by_name, maker_of
+from river_amf.evaluation.prequential import round_interval
+from river_amf.evaluation.recording import Steps
+from river_amf.evaluation.runs import Run, attempt
+from river_amf.evaluation.sources import read_source, reason_of
+from river_amf.evaluation.streams import Stream
+from river_amf.evaluation.tasks import FORESTS, TASKS, of_models
+from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.kinds import printable
+from river_amf.parameters import flag, integer
+
+_WINDOWS = 30  # by default, approximately
 
 # of the target's unit and any size
 _FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
@@ -29,19 +39,21 @@ class Comparison:
         Name of the stream.
     table
         DataFrame with one row per model: `n_samples` (the number of samples learned), the metrics,
-        `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`,
-        which is `"ok"`, or says after how many samples Ctrl-C ended the run, or why the model
-        failed, in which case its values are NaN. `coverage` is the share of targets in their
-        prediction interval (of level 0.9 for our forests), and `width` its mean width; both are NaN
-        for models without, as is the log-loss without probabilities. There, a label that a
+        `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`:
+        `"ok"`, the number of samples at which Ctrl-C ended the run, or the error of the model,
+        whose values are then NaN. `coverage` is the share of targets in their prediction interval
+        (of level 0.9 for our forests), and `width` its mean width; these are NaN for models without
+        intervals, and so is the log-loss without probabilities. In the log-loss, a label that a
         prediction does not name has probability 0 (which counts as 1e-15), unless it is new to the
         stream: such samples are left out.
     curves
         DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
-        and all metrics over its samples, NaN if there was nothing to score. The last window of a
-        run may be shorter; the one in which a model fails is left out.
+        and all metrics over its samples, NaN without any to score. The last window of a run may be
+        shorter; the one in which a model fails is left out.
     floors
         Names of the models that look at no features, such as `"majority"`.
+    stream, runs, interrupt
+        The samples; the `Run` of each model by name; and the Ctrl-C that ended them early, or None.
 
     Examples
     --------
@@ -57,6 +69,9 @@ class Comparison:
     table: pd.DataFrame
     curves: pd.DataFrame
     floors: Sequence[str] = ()
+    stream: Stream | None = None
+    runs: Mapping[str, Run] = field(default_factory=dict)
+    interrupt: KeyboardInterrupt | None = None
 
     def __repr__(self) -> str:
         return displayed(self.table).to_string()
@@ -77,15 +92,16 @@ def compare(
     progress: bool = False,
     task: str | None = None,
     delay: int = 0,
+    record: bool = False,
 ) -> Comparison:
     """Run models over one stream, test-then-train, and compare their results.
 
     The most frequent label, or for numbers the mean and the last value, are always beside them. The
-    results are those of `river.evaluate.progressive_val_score`, except that river's `CrossEntropy`
-    takes a label that is not named for one that is certain (see `Comparison`). An exception that a
-    model raises ends its run and is reported in its row. Ctrl-C ends the comparison and returns the
-    results so far. What is no model or metric raises TypeError, a number out of range or a name
-    given twice ValueError, and a stream or name that cannot be used EvaluationError.
+    results are those of `river.evaluate.progressive_val_score`, but for the log-loss (see
+    `Comparison`). A model that raises an error ends with it in its row, and Ctrl-C ends the
+    comparison with the results so far. An argument of another type raises TypeError, a number out
+    of range or two models of one name ValueError, a stream or name that cannot be used
+    EvaluationError.
 
     Parameters
     ----------
@@ -100,23 +116,24 @@ def compare(
     metrics
         Additional river metrics: instances (which are cloned), classes or names.
     target
-        The targets of a table, of shape (n_samples,), or the column that holds them. By default it
-        is the column `target` if there is one, and otherwise the last one.
+        The targets of a table, of shape (n_samples,), or the column that holds them; by default the
+        column `target`, or else the last one.
     window
-        Number of samples per window of the curves. By default a round number that gives about
-        thirty windows.
+        Number of samples per window of the curves; by default a round number for about thirty.
     limit
-        Number of samples to use; by default all of them. Required for an endless stream.
+        Maximum number of samples. Required for an endless stream.
     seed
         Seed of the models, by default that of each; names have none by default.
     progress
         Whether to show a progress bar for each model on stderr.
     task
-        Whether to predict labels (`"classification"`) or numbers (`"regression"`). By default the
-        models decide, or else the stream, as in `load_stream`.
+        Whether to predict labels (`"classification"`) or numbers (`"regression"`); by default that
+        of the models, or else of the stream, as in `load_stream`.
     delay
         Number of predictions from that of a sample, with it, until its label comes, as in river:
         with 0 or 1 it comes at once. It must be less than the number of samples.
+    record
+        Whether to record what `report` shows, with its models and its windows.
 
     Examples
     --------
@@ -126,10 +143,8 @@ def compare(
     >>> comparison = evaluation.compare("Phishing", models)
     >>> comparison.table["accuracy"].round(1).tolist()
     [0.9, 0.9, 0.6]
-    >>> comparison.table["log-loss"].idxmin()
-    'forest'
 
-    Numbers are predicted by regressors, and a dataframe may have its target anywhere:
+    A dataframe may have its target anywhere:
 
     >>> import pandas as pd
     >>> from river.datasets import TrumpApproval
@@ -138,27 +153,61 @@ def compare(
     >>> comparison.table["MAE"].idxmax()
     'mean'
     """
-    options: Any = {"window": window, "limit": limit, "seed": seed, "progress": progress}
-    options |= {"task": task, "delay": delay}
-    return comparison_of(run_models(dataset, models, metrics, target=target, **options))
+    integer(1, optional=True)("window", window)
+    integer(1, optional=True)("limit", limit)
+    integer(0)("delay", delay)
+    flag("progress", progress)
+    named = {} if models is None else by_name(models)
+    stream = read_source(dataset, limit, task, of_models(named.values()), target)
+    check_delay(delay, stream.n_samples)
+    chosen, reason = TASKS[stream.task], reason_of(stream) if task is None else ""
+    reference = chosen.floors if record else chosen.reference
+    usual = () if named else FORESTS if record else chosen.usual
+    named |= {name: name for name in (*usual, *reference) if name not in named}
+    for name, model in named.items():
+        chosen.check(name, model, reason)
+    options: Any = {"reason": reason, "has_words": stream.text is not None}
+    makers = {name: maker_of(model, chosen, seed, **options) for name, model in named.items()}
+    columns = make_metrics(metrics or (), chosen.name, stream.samples, stream.name)
+    steps = Steps(stream.n_samples, window) if record else None
+    window = window or round_interval(stream.n_samples, _WINDOWS)
+    runs = {name: Run(columns, window, steps, delay) for name in makers}
+    interrupt = None
+    try:
+        for name, make in makers.items():
+            bar: Any = {"desc": printable(name), "disable": not progress}
+            attempt(runs[name], make, stream.samples, total=stream.n_samples, **bar)
+    except KeyboardInterrupt as error:  # the table reports it
+        interrupt = error
+    floors = tuple(name for name in chosen.floors if named.get(name) == name)
+    return comparison_of(stream, runs, floors, interrupt)
 
 
-def comparison_of(ran: Ran) -> Comparison:
+def check_delay(delay: int, n_samples: int) -> None:
+    """Raise EvaluationError if no label would come before the end."""
+    if delay >= max(n_samples, 2):
+        raise EvaluationError(
+            f"delay must be less than the number of samples, {n_samples}, got {delay}"
+        )
+
+
+def comparison_of(
+    stream: Stream,
+    runs: Mapping[str, Run],
+    floors: Sequence[str],
+    interrupt: KeyboardInterrupt | None = None,
+) -> Comparison:
     """Return the results of models that have run."""
-    metrics = next(iter(ran.runs.values())).metrics
-    types = {"n_samples": "int64", **dict.fromkeys(metrics, "float64")}
-    rows = [{"model": name, **row} for name, run in ran.runs.items() for row in run.rows]
-    curves = pd.DataFrame(rows, columns=["model", *types]).astype(types)
-    return Comparison(ran.source.stream.name, table_of(ran), curves, ran.floors)
-
-
-def table_of(ran: Ran) -> pd.DataFrame:
-    """Return the results of each model over the whole stream."""
-    rows = [
+    metrics = next(iter(runs.values())).metrics
+    table = [
         {"model": name, "n_samples": run.n_samples, **run.figures, "status": run.status}
-        for name, run in ran.runs.items()
+        for name, run in runs.items()
     ]
-    return pd.DataFrame(rows).set_index("model")
+    types = {"n_samples": "int64", **dict.fromkeys(metrics, "float64")}
+    rows = [{"model": name, **row} for name, run in runs.items() for row in run.rows]
+    curves = pd.DataFrame(rows, columns=["model", *types]).astype(types)
+    by_model = pd.DataFrame(table).set_index("model")
+    return Comparison(stream.name, by_model, curves, floors, stream, runs, interrupt)
 
 
 def cell_text(column: str, value: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import stat
 import sys
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from river.datasets.base import REG, Dataset
+from pandas.api import types
 
 from river_amf.evaluation import advice
 from river_amf.evaluation.streams import (
@@ -34,8 +33,8 @@ from river_amf.evaluation.table_files import (
     check_layout,
     read_table,
 )
-from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, open_dataset
-from river_amf.evaluation.typed_columns import Column, as_whole, numbers, refuse_infinite, settle
+from river_amf.evaluation.tracks import BUNDLED, STREAMS, open_dataset, read_dataset
+from river_amf.evaluation.typed_columns import numbers, settle
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import shown
@@ -63,9 +62,9 @@ def load_stream(
 
     Columns of text are categorical. Dates, such as `2024-05-17` or `2024-05-17T13:30:00+02:00`
     (half past one), become the features of `river_amf.date_features`. Blanks around values do not
-    count. An empty field, `?` and whatever `pandas.read_csv` takes for missing, such as `NA` and
-    `null`, are left out of the feature dicts. What cannot be used raises EvaluationError, and what
-    is odd about a column gives a UserWarning that names the option that helps.
+    count. An empty field, `?` and the missing values of `pandas.read_csv`, such as `NA` and `null`,
+    are left out of the feature dicts. An option or file that cannot be used raises EvaluationError;
+    a column that seems odd gives a UserWarning that names the option that helps.
 
     Parameters
     ----------
@@ -85,7 +84,7 @@ def load_stream(
     missing
         Texts that stand for missing values, beside the usual ones.
     encoding
-        Of a file of text, by default UTF-8.
+        Encoding of a file of text, by default UTF-8.
     separator, decimal, thousands, comment
         Characters of a CSV file: between its fields (by default a comma, semicolon or tab,
         whichever the first rows suggest), before the fraction of a number, between its thousands,
@@ -115,10 +114,8 @@ def load_stream(
     ([({'size': 1.5, 'color': 'red'}, 'a'), ({'color': 'tan'}, 'b')], 1)
     """
     check_task(task)
-    if not str(source):  # which Path would take for the current folder
-        raise EvaluationError("the stream is '': give the path of a file or the name of a stream")
-    chosen: dict[str, Any] = {"target": target, "categorical": categorical, "drop": drop}
-    chosen |= {"text": text, "keep": keep}
+    columns: dict[str, Any] = {"target": target, "categorical": categorical, "drop": drop}
+    columns |= {"text": text, "keep": keep}
     layout = {
         **{"separator": separator, "encoding": encoding, "no_header": no_header},
         **{"decimal": decimal, "thousands": thousands, "comment": comment, "missing": missing},
@@ -126,24 +123,17 @@ def load_stream(
     check_layout(layout)
     dataset = open_dataset(str(source))
     if dataset is None:
-        stream, notes = _load_file(Path(source), task, limit, layout, chosen)
+        stream, notes = _load_file(source, task, limit, layout, **columns)
         for note in notes:
             warnings.warn(shorten(f"{stream.name}: {note}"), stacklevel=2)
         return stream
-    name, own = dataset_name(dataset), task_of_dataset(dataset)
-    for option, value in (chosen | layout).items():
+    stream = read_dataset(dataset, limit)
+    for option, value in (columns | layout).items():
         if value and value != LAYOUT.get(option):
-            raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
-    if task not in (None, own):
-        raise EvaluationError(f"{name} is a stream for {own}, not for {task}")
-    # bundled ones are read to the end, because only then does river close the file
-    samples = list(dataset) if name in BUNDLED else list(itertools.islice(dataset, limit))
-    samples = samples[:limit]
-    kinds = {
-        str(k): "category" if isinstance(v, str) else "number" for k, v in samples[0][0].items()
-    }
-    about: dict[str, Any] = {"task": own, "kinds": kinds, "drifts": getattr(dataset, "drifts", ())}
-    return Stream(name, samples, **about)
+            raise EvaluationError(f"{option} can only be chosen for a file, not for {stream.name}")
+    if task not in (None, stream.task):
+        raise EvaluationError(f"{stream.name} is a stream for {stream.task}, not for {task}")
+    return stream
 
 
 def load_features(
@@ -156,13 +146,13 @@ def load_features(
     target, kinds, text = options["target"], dict(options["kinds"]), options.get("text")
     layout = {name: options.get(name, value) for name, value in LAYOUT.items()}
     texts = [name for name, kind in kinds.items() if kind == "category"]
-    table = read_table(_checked(Path(source)), layout, [*texts, target, text], None)
+    table = read_table(_checked(source), layout, [*texts, target, text], None)
     names = [*table.frame]
     _check_columns(keep, names, table.name)
-    kinds = {name: kinds[name] if kinds else None for name in names if name in (kinds or names)}
+    kinds = {name: kinds.get(name) for name in names if name in (kinds or names)}
     kinds |= {target: "category"} | ({text: "category"} if text in names else {})
-    file = _File(table, layout, target, kinds, text, keep, is_labeled=False)
-    return file.stream(None)[0], names
+    reader = _Reader(table, layout, target, kinds, text, keep, is_labeled=False)
+    return reader.stream(reader.read(table.frame), None), names
 
 
 def check_task(task: Any) -> None:
@@ -173,14 +163,9 @@ def check_task(task: Any) -> None:
         )
 
 
-def task_of_dataset(dataset: Dataset) -> str:
-    """Return the task of a dataset of river's."""
-    return REGRESSION if dataset.task == REG else CLASSIFICATION
-
-
 @dataclass
-class _File:
-    """A file, and what its columns hold; once this is settled, later values must fit."""
+class _Reader:
+    """Reads the rows of a table; once the kinds of columns are settled, later values must fit."""
 
     table: Table
     layout: Layout
@@ -191,62 +176,73 @@ class _File:
     task: str = CLASSIFICATION
     is_labeled: bool = True  # whether rows without a target are left out
 
-    def read(self, frame: pd.DataFrame) -> tuple[Rows, dict[str, Column]]:
-        """Return rows, and what the columns of features hold."""
+    def read(self, frame: pd.DataFrame) -> Rows:
+        """Return samples, and settle the kinds of columns."""
         targets, n_rows = pd.Series(None, frame.index, dtype=object), len(frame)
         if self.target in frame:
-            targets = self._settle(frame[self.target]).values
+            targets = self._settle(frame[self.target])
         if self.is_labeled:
-            is_known = targets.notna()
-            frame, targets = frame[is_known], as_whole(targets[is_known].infer_objects())
-            refuse_infinite(targets, self.table.name)
+            frame, targets = frame[targets.notna()], targets.dropna().infer_objects()
+            if types.is_float_dtype(targets):  # as missing ones among whole numbers make them
+                targets = pd.to_numeric(targets, downcast="integer")
         else:
             targets = targets.astype(object).where(targets.notna(), None)
-        found = {name: self._settle(frame[name]) for name in self.kinds if name != self.target}
-        for column in found.values():
-            refuse_infinite(column.values, self.table.name)
-        features = pd.DataFrame({k: column.values for k, column in found.items()}, frame.index)
-        if any(column.kind == "date" for column in found.values()):
-            features = dates.of_frame(frames.read_frame(features)).to_native()
+        features = {name: self._settle(frame[name]) for name in self.kinds if name != self.target}
+        columns = pd.DataFrame(features, frame.index)
+        if "date" in self.kinds.values():
+            columns = dates.of_frame(frames.read_frame(columns)).to_native()
         targets = targets.astype(np.float64) if self.task == REGRESSION else targets
         kept = frame[[*self.keep]].astype(object)
-        return Rows(features, targets, self.text, kept, n_rows - len(frame)), found
+        return Rows(columns, targets, self.text, kept, n_rows - len(frame))
 
-    def _settle(self, column: pd.Series) -> Column:
-        kind, where = self.kinds[str(column.name)], self.table.name
+    def _settle(self, column: pd.Series) -> pd.Series:
+        """Return the values of a column."""
+        name, where = str(column.name), self.table.name
+        kind = self.kinds[name]
         wanted = f"which held {kind}s before" if self.is_labeled else f"but the model takes {kind}s"
-        is_typed = self.table.is_typed
-        return settle(column, self.layout, kind, is_typed=is_typed, where=where, wanted=wanted)
+        options: Any = {"is_typed": self.table.is_typed, "where": where, "wanted": wanted}
+        values, self.kinds[name] = settle(column, self.layout, kind, **options)
+        return values
 
-    def stream(self, limit: int | None) -> tuple[Stream, dict[str, Column]]:
-        """Return the stream of the first rows and of those to come, and what the columns hold."""
-        limit = sys.maxsize if limit is None else limit
-        rows, found = self.read(self.table.frame[:limit])
-        self.kinds |= {name: column.kind for name, column in found.items()}
-        kinds = {name: column.kind for name, column in found.items() if name != self.text}
-        is_open = self.table.later is not None and len(self.table.frame) < limit
-        later = self._later(limit) if is_open else None
-        about: dict[str, Any] = {"target": self.target, "text": self.text, "kinds": kinds}
-        about |= {"n_unlabeled": rows.n_unlabeled, "task": self.task, "later": later}
-        name = Path(self.table.name).name
-        return Stream(name, rows, **about), found
+    def stream(self, rows: Rows, limit: int | None) -> Stream:
+        """Return the stream of the first rows and of those to come."""
+        n_rows, stop = len(self.table.frame), sys.maxsize if limit is None else limit
+        is_open = self.table.later is not None and n_rows < stop
+        return Stream(
+            Path(self.table.name).name,
+            rows,
+            rows.n_unlabeled,
+            self.task,
+            self.target,
+            self.text,
+            {k: str(v) for k, v in self.kinds.items() if k not in (self.target, self.text)},
+            later=self._later(stop) if is_open else None,
+        )
 
-    def _later(self, limit: int) -> Iterator[Rows]:
+    def _later(self, stop: int) -> Iterator[Rows]:
         for rows in self.table.later or ():
             frame = rows.reindex(columns=self.table.frame.columns)  # which JSON may lack
-            yield self.read(frame[frame.index < limit])[0]
-            if (frame.index + 1 >= limit).any():
+            yield self.read(frame[frame.index < stop])
+            if (frame.index + 1 >= stop).any():
                 return
 
 
 def _load_file(
-    path: Path, task: str | None, limit: int | None, layout: Layout, chosen: Mapping[str, Any]
+    source: str | Path,
+    task: str | None,
+    limit: int | None,
+    layout: Layout,
+    *,
+    target: Any,
+    categorical: Sequence[str],
+    drop: Sequence[str],
+    text: str | None,
+    keep: Sequence[str],
 ) -> tuple[Stream, list[str]]:
-    """Return the samples in a file, and a line for whatever is odd about it."""
-    target, text, drop, keep = (chosen[name] for name in ("target", "text", "drop", "keep"))
-    texts = [*chosen["categorical"], *([] if text is None else [text])]
+    """Return the samples in a file, and a line on each column that seems odd."""
+    texts = [*categorical, *([] if text is None else [text])]
     n_rows = None if limit is None else max(limit, ROWS)
-    table = read_table(_checked(path), layout, texts, n_rows)
+    table = read_table(_checked(source), layout, texts, n_rows)
     name, names = table.name, [*table.frame]
     _check_columns((*drop, *keep), names, name)
     names = [column for column in names if column not in drop]
@@ -262,36 +258,49 @@ def _load_file(
     _check_columns(texts, features, name, "feature")
     if table.frame.empty:
         raise EvaluationError(f"{name} has a header but no rows")
-    labels = settle(table.frame[target], layout, is_typed=table.is_typed)
-    marks = advice.markers_of(labels, layout)
-    odd, are_numbers = advice.on_labels(labels, layout)
+    task, kind, odd = _settle_target(table, layout, target, task, limit)
+    kinds = {target: kind} | {k: "category" if k in texts else None for k in features}
+    reader = _Reader(table, layout, target, kinds, text, keep, task)
+    rows = reader.read(table.frame[:limit])
+    is_headed = not (layout["no_header"] or table.is_typed)
+    notes = [advice.on_names([*table.frame]) if is_headed else None]
+    columns = {target: odd} | {
+        k: advice.on_feature(advice.facts_of(values, str(kinds[k]), layout, table.is_typed))
+        for k, values in rows.frame.items()
+        if k in features and k not in texts
+    }
+    notes += [f"column {shorten(k, 40)!r}: {note}" for k, note in columns.items() if note]
+    return reader.stream(rows, limit), [note for note in notes if note]
+
+
+def _settle_target(
+    table: Table, layout: Layout, target: str, task: str | None, limit: int | None
+) -> tuple[str, str, str | None]:
+    """Return the task, the kind of the target, and advice on labels; or raise EvaluationError."""
+    name, column = table.name, table.frame[target]
+    labels, kind = settle(column, layout, is_typed=table.is_typed)
+    facts = advice.facts_of(labels, kind, layout, table.is_typed)
+    odd, are_numbers = advice.on_labels(facts)
     if are_numbers and task != CLASSIFICATION:
         raise EvaluationError(
             f"{name}: column {target!r}: {odd}; --task classification takes them as labels"
         )
-    if labels.values[:limit].isna().all():
+    if labels[:limit].isna().all():
         where = "" if limit is None else f" in the first {limit} rows"
         raise EvaluationError(
             f"no row of {name} has a label: its column {target!r} is empty{where}; --target names"
             " another"
         )
-    values = numbers(labels.texts, layout) if marks else labels.values
+    marks = advice.markers(facts)
+    values = numbers(facts.texts, layout) if marks else labels
     task = task or (REGRESSION if is_quantity(values.dropna()) else CLASSIFICATION)
-    kind = labels.kind if labels.kind in ("number", "boolean") else "category"
-    if task == REGRESSION and kind != "number":
+    if task == CLASSIFICATION:
+        return task, kind if kind in ("number", "boolean") else "category", odd
+    if kind != "number":
         remedy = f"--missing={marks} reads it as missing, " if marks else ""
         wanted = f"but regression predicts numbers: {remedy}--task classification takes labels"
-        settle(table.frame[target][:limit], layout, "number", where=name, wanted=wanted)
-        kind = "number"
-    kinds = {target: kind} | {each: "category" if each in texts else None for each in features}
-    file = _File(table, layout, target, kinds, text, keep, task)
-    stream, found = file.stream(limit)
-    notes = {target: odd if task == CLASSIFICATION else None}
-    notes |= {k: advice.on_feature(column, layout) for k, column in found.items() if k != text}
-    lines = [f"column {shorten(k, 40)!r}: {note}" for k, note in notes.items() if note]
-    if not (layout["no_header"] or table.is_typed):
-        lines = [*filter(None, [advice.on_names([*table.frame])]), *lines]
-    return stream, lines
+        settle(column[:limit], layout, "number", where=name, wanted=wanted)
+    return task, "number", None
 
 
 def _check_columns(
@@ -304,8 +313,11 @@ def _check_columns(
             raise EvaluationError(f"{where} has no {noun} {column!r} ({hint})")
 
 
-def _checked(path: Path) -> Path:
+def _checked(source: str | Path) -> Path:
     """Return the path of a file that can be read, or raise."""
+    path = Path(source)
+    if not str(source):  # which Path takes for the current folder
+        raise EvaluationError("the stream is '': give the path of a file or the name of a stream")
     if str(path) == STANDARD_INPUT:
         return path
     if re.match(r"\w+:/", str(path)):

@@ -69,27 +69,26 @@ TABLES: dict[str, dict[str, Any]] = {
 
 
 @functools.cache
-def known_metrics(task: str) -> dict[str, Any]:
-    """Return river's metrics for a task that need no arguments and give one number."""
-    known = {}
+def metrics_of(task: str) -> dict[str, Any]:
+    """Return river's metrics for a task that need no arguments and give one number, by name."""
+    usable = {}
     for name, metric in vars(metrics).items():
         if isinstance(metric, type) and issubclass(metric, _KINDS[task]):
             with suppress(TypeError, NotImplementedError):
                 metric().get()
-                known[name] = metric
-    return known
+                usable[name] = metric
+    return usable
 
 
-def find_metric(name: str, task: str) -> Any:
-    """Return the metric of that name, ignoring case, or raise EvaluationError."""
-    known = {name.lower(): metric for name, metric in known_metrics(task).items()}
-    if name.lower() in known:
-        return known[name.lower()]
-    others = [other for other in _KINDS if name.lower() in map(str.lower, known_metrics(other))]
-    but = f", but one for {others[0]}" if others else ""
+def _find(name: str, task: str) -> Any:
+    """Return a new metric of that name, ignoring case, or raise EvaluationError."""
+    by_task = {t: {n.lower(): metric for n, metric in metrics_of(t).items()} for t in _KINDS}
+    if name.lower() in by_task[task]:
+        return by_task[task][name.lower()]()
+    but = "".join(f", but one for {t}" for t, table in by_task.items() if name.lower() in table)
     raise EvaluationError(
         f"{name!r} is not a river {task} metric that works without arguments{but}"
-        f" ({suggest(name, sorted(known_metrics(task)))})"
+        f" ({suggest(name, sorted(metrics_of(task)))})"
     )
 
 
@@ -101,8 +100,8 @@ def make_metrics(
         raise TypeError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
     named: dict[str, Any] = {name: make() for name, make in TABLES[task].items()}
     for metric in chosen:
-        found = find_metric(metric, task) if isinstance(metric, str) else metric
-        made = found() if isinstance(found, type) else found
+        made: Any = _find(metric, task) if isinstance(metric, str) else metric
+        made = made() if isinstance(made, type) else made
         if type(made) in TABLES[task].values():
             continue  # it has a column already
         name = type(made).__name__
@@ -124,12 +123,12 @@ def make_metrics(
 
 
 def smaller_is_better(column: str) -> bool:
-    """Whether a column of a table, such as a metric of river, is an error or a cost.
+    """Return whether a column of a table, such as a metric of river, is an error or a cost.
 
     >>> [smaller_is_better(column) for column in ("accuracy", "log-loss", "MAE", "R2", "memory")]
     [False, True, True, False, True]
     """
-    tables = [*TABLES.values(), *map(known_metrics, _KINDS)]
-    known = next((table[column] for table in tables if column in table), None)
-    is_cost = column in ("us_per_sample", "memory")
-    return is_cost or (known is not None and not known().bigger_is_better)
+    for table in (*TABLES.values(), *map(metrics_of, _KINDS)):
+        if column in table:
+            return not table[column]().bigger_is_better
+    return column in ("us_per_sample", "memory")

@@ -6,35 +6,46 @@ from typing import Any
 
 from river import metrics
 
-from river_amf.evaluation.tasks import REGRESSION, Task
-
-_OF_NUMBERS = {"MAE": metrics.MAE, "RMSE": metrics.RMSE, "R2": metrics.R2}
+from river_amf.evaluation.streams import REGRESSION
+from river_amf.evaluation.tasks import TASKS
 
 
 class NaiveBaselines:
-    """The baselines that are always beside other models, with metrics of their predictions.
+    """The predictions of the reference baselines of a task, updated in place, and their metrics.
 
-    >>> from river_amf.evaluation.tasks import CLASSIFICATION
-    >>> naive = NaiveBaselines(CLASSIFICATION)
+    >>> naive = NaiveBaselines("classification")
     >>> for y in "aab":
     ...     naive.add(y)
     >>> naive.rows()
     {'majority': {'accuracy': 0.5}}
     """
 
-    def __init__(self, task: Task) -> None:
-        kinds: Any = _OF_NUMBERS if task is REGRESSION else {"accuracy": metrics.Accuracy}
-        self._models: dict[str, Any] = {name: task.maker(name, None)() for name in task.reference}
-        self._metrics = {n: {kind: make() for kind, make in kinds.items()} for n in self._models}
+    def __init__(self, task: str) -> None:
+        self._is_regression, names = task == REGRESSION, TASKS[task].reference
+        kinds: Any = {"MAE": metrics.MAE, "RMSE": metrics.RMSE, "R2": metrics.R2}
+        kinds = kinds if self._is_regression else {"accuracy": metrics.Accuracy}
+        self._metrics = {n: {kind: make() for kind, make in kinds.items()} for n in names}
+        # of the next target; river's mean and last value begin with 0
+        first = dict.fromkeys(names, 0.0)
+        self._predictions: dict[str, Any] = first if self._is_regression else {}
+        self._n, self._mean = 0, 0.0
+        self._counts: dict[Any, int] = {}
 
     def add(self, y: Any) -> None:
-        """Predict a target, and learn it."""
-        for name, model in self._models.items():
-            prediction = model.predict_one({})
-            if prediction is not None:
-                for metric in self._metrics[name].values():
-                    metric.update(y, prediction)
-            model.learn_one({}, y)
+        """Score the predictions of a target, then learn it."""
+        for name, prediction in self._predictions.items():
+            for metric in self._metrics[name].values():
+                metric.update(y, prediction)
+        if self._is_regression:
+            self._n += 1
+            self._mean += (y - self._mean) / self._n
+            self._predictions = {"mean": self._mean, "last-value": y}
+            return
+        counts = self._counts
+        n = counts[y] = counts.get(y, 0) + 1
+        majority = self._predictions.setdefault("majority", y)
+        if y != majority and n >= counts[majority]:  # the first label of several
+            self._predictions["majority"] = max(counts, key=counts.__getitem__)
 
     def rows(self) -> dict[str, dict[str, float]]:
         """Return the metrics by the name of the baseline."""

@@ -1,4 +1,4 @@
-"""Prequential evaluation: the one test-then-train loop, in which all that is evaluated runs."""
+"""Prequential evaluation: the one test-then-train loop, in which every evaluation runs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DERIVED = base.Classifier.predict_one, AMFClassifier.predict_one
 
 
 class Step(NamedTuple):
-    """A sample that has been learned, and what was predicted for it before."""
+    """A sample that has been learned, and the prediction made before."""
 
     n: int  # the number of samples learned
     x: Features
@@ -37,7 +37,7 @@ def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> It
     """Predict each sample before it is learned, and yield it once it is.
 
     As in river, a label comes right before the `delay`-th prediction after its own; it is learned
-    at once with 0 or 1. What the model raises is an EvaluationError with the number of the sample.
+    at once with 0 or 1. An error of the model is an EvaluationError with the number of the sample.
 
     >>> from river import dummy
     >>> samples = [({}, "a"), ({}, "a"), ({}, "b")]
@@ -45,63 +45,58 @@ def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> It
     >>> [(step.n, step.y, step.prediction) for step in steps]
     [(1, 'a', None), (2, 'a', 'a'), (3, 'b', 'a')]
     """
-    labels: set[Any] = set()
-    has_labels = not isinstance(model, base.Regressor)
-    predicted = enumerate(_predictions(predictor(model), samples, delay), start=1)
-    for n, (x, y, prediction, beside, seconds) in predicted:
+    predict, numbers = predictor(model), itertools.count(1)
+    labels: set[Any] | None = None if isinstance(model, base.Regressor) else set()
+    waiting: deque[tuple[Any, ...]] = deque()
+
+    def learn(x: Features, y: Any, prediction: Any, beside: Any, seconds: float) -> Step:
+        n = next(numbers)
         _, more = timed(n, model.learn_one, x, y)
-        is_new = has_labels and y not in labels
-        if is_new:
+        is_new = labels is not None and y not in labels
+        if labels is not None and is_new:
             labels.add(y)
-        yield Step(n, x, y, prediction, beside, seconds + more, is_new)
+        return Step(n, x, y, prediction, beside, seconds + more, is_new)
+
+    for n, (x, y) in enumerate(samples, start=1):
+        waiting.append((x, y, *predict(n, x)))
+        if len(waiting) >= delay:
+            yield learn(*waiting.popleft())
+    while waiting:
+        yield learn(*waiting.popleft())
 
 
 test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest would collect it
 
 
-def _predictions(
-    predict: Callable[[int, Features], tuple[Any, ...]], samples: Iterable[Sample], delay: int
-) -> Iterator[tuple[Any, ...]]:
-    """Yield each sample with its prediction, once its label comes."""
-    waiting: deque[tuple[Any, ...]] = deque()
-    for n, (x, y) in enumerate(samples, start=1):
-        waiting.append((x, y, *predict(n, x)))
-        if len(waiting) >= delay:
-            yield waiting.popleft()
-    yield from waiting
-
-
 def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
-    """Return a function that predicts sample n: prediction, what is beside it, and seconds."""
-    gives_intervals, lacks_proba = has_intervals(model), False
+    """Return a function of the number of a sample and its features.
 
-    def number(n: int, x: Features) -> tuple[Any, Any, float]:
-        prediction, seconds = timed(n, model.predict_one, x)
-        interval = None
-        if gives_intervals:
-            interval, _ = timed(n, model.predict_one, x, with_interval=True)
-        return prediction, interval, seconds
-
-    def label(n: int, x: Features) -> tuple[Any, Any, float]:
-        nonlocal lacks_proba
-        if lacks_proba:
-            prediction, seconds = timed(n, model.predict_one, x)
-            return prediction, None, seconds
-        try:
-            answer, seconds = timed(n, model.predict_proba_one, x)
-        except EvaluationError as error:
-            cause = error.__cause__
-            lacks_proba = isinstance(cause, NotImplementedError) or "predict_proba" in str(cause)
-            if not lacks_proba:
-                raise
-            return label(n, x)
-        proba = dict(answer or {})  # the model may change what it has returned
-        if is_derived:
-            return most_probable(proba), proba, seconds
-        return timed(n, model.predict_one, x)[0], proba, seconds
-
+    It returns the prediction, the probabilities or interval, None without, and the seconds it took.
+    """
+    with_interval, has_proba = has_intervals(model), not isinstance(model, base.Regressor)
     is_derived = getattr(type(last_step(model)), "predict_one", None) in _DERIVED
-    return number if isinstance(model, base.Regressor) else label
+
+    def predict(n: int, x: Features) -> tuple[Any, Any, float]:
+        nonlocal has_proba
+        if has_proba:
+            try:
+                answer, seconds = timed(n, model.predict_proba_one, x)
+            except EvaluationError as error:
+                cause = error.__cause__
+                is_lacking = isinstance(cause, NotImplementedError)
+                if not is_lacking and "predict_proba" not in str(cause):
+                    raise
+                has_proba = False
+            else:
+                proba = dict(answer or {})  # the model may change what it has returned
+                if is_derived:
+                    return most_probable(proba), proba, seconds
+                return timed(n, model.predict_one, x)[0], proba, seconds
+        prediction, seconds = timed(n, model.predict_one, x)
+        beside = timed(n, model.predict_one, x, with_interval=True)[0] if with_interval else None
+        return prediction, beside, seconds
+
+    return predict
 
 
 def timed(n: int, call: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, float]:
@@ -140,10 +135,12 @@ def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:
         kernels.warm_up()
 
 
-def even_checkpoints(n_samples: int, n_checkpoints: int = 10) -> range:
-    """Return about n_checkpoints sample counts, spaced by 1, 2 or 5 times a power of ten."""
-    wanted = max(n_samples / n_checkpoints, 1)
-    power = 10 ** math.floor(math.log10(wanted))
-    round_numbers = (power, 2 * power, 5 * power, 10 * power)
-    interval = min(round_numbers, key=lambda number: abs(math.log(number / wanted)))
-    return range(interval, n_samples + 1, interval)
+def round_interval(n_samples: int, n_intervals: int = 10) -> int:
+    """Return 1, 2 or 5 times a power of ten that divides samples into about that many intervals.
+
+    >>> [round_interval(n) for n in (5, 230, 45_312)]
+    [1, 20, 5000]
+    """
+    wanted = max(n_samples / n_intervals, 1)
+    power: int = 10 ** math.floor(math.log10(wanted))
+    return min((power, 2 * power, 5 * power, 10 * power), key=lambda n: abs(math.log(n / wanted)))

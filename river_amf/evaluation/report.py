@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from river_amf._version import __version__
-from river_amf.evaluation.comparison import displayed, table_of
+from river_amf.evaluation.comparison import Comparison, compare, displayed
 from river_amf.evaluation.metrics import Metric, smaller_is_better
-from river_amf.evaluation.runs import Model, Ran, run_models
+from river_amf.evaluation.models import Model
 from river_amf.pages.records import Records
 
 if TYPE_CHECKING:
     from river_amf.pages.document import Page
 
 _LONGEST = 300  # characters of a model as code
+_BY_MODEL = ("relevance", "reliability", "labels", "confusion", "points", "latest")
 
 
 class Report(Records):
@@ -35,26 +36,25 @@ class Report(Records):
     table : DataFrame
         One row per model, as that of `Comparison`.
     curves : DataFrame
-        One row per model and step of the stream, of which there are about 300. Columns `model` and
-        `n_samples`, the number of samples learned at the end of the step. For classifiers
-        `accuracy` and `log-loss`, for regressors `MAE`, `RMSE`, `coverage` and `width`, each over
-        the window that ends with the step, and as `cumulative ...` over all samples so far, NaN
-        where nothing was scored; for regressors the quantiles of the residuals in the window, such
-        as `residual 0.5`. `drifts`, how often ADWIN found in the step that errors had grown;
-        `restarts` of trees; `n_nodes` and `memory` (bytes) of the model, and of forests
-        `fading_share`. NaN where a model has no such thing.
+        One row per model and step of the stream, of which there are about 300: `model` and
+        `n_samples`, the number of samples learned at its end. For classifiers `accuracy` and
+        `log-loss`, for regressors `MAE`, `RMSE`, `coverage` and `width`, over the window that ends
+        with the step, and as `cumulative ...` over all samples so far; for regressors the quantiles
+        of the residuals in the window, such as `residual 0.5`. `drifts`, how often ADWIN found that
+        errors had grown; `restarts` of trees; `n_nodes`, `memory` (bytes) and, of forests,
+        `fading_share`. NaN where a model has no such value.
     relevance, reliability, labels, confusion, points, latest : dict of DataFrame
         By name of the model. For forests, `inspection.feature_relevance` at the end of each step.
         For classifiers, the samples in twenty bins of the probability of the predicted label
-        (`n_samples`, `confidence`, the mean of that probability, and `accuracy`); `precision`,
-        `recall`, `F1` and `support` of the hundred most frequent labels; and how often labels, in
-        the rows, were predicted as those in the columns, where those beyond the twenty most
-        frequent share the last row and column. For regressors, 600 samples drawn at random and the
-        last 200: `sample`, its number from 1, `target`, `prediction`, `lower` and `upper`.
+        (`n_samples`, its mean as `confidence`, and `accuracy`); `precision`, `recall`, `F1` and
+        `support` of the hundred most frequent labels; and how often labels, in the rows, were
+        predicted as those in the columns, of which the last stands for those beyond the twenty most
+        frequent. For regressors, 600 samples drawn at random and the last 200: `sample`, its number
+        from 1, `target`, `prediction`, `lower` and `upper`.
     floors : sequence of str
         Names of the models that look at no features.
     facts : dict of str
-        What was run: stream, target, task, rows, models, seed, version and date, as texts.
+        Stream, target, task, rows, models, seed, version and date, as texts.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def report(
     """Run models over one stream, test-then-train, and report what happened along it.
 
     This is `compare`, with more that is recorded on the way: about 300 points of each curve,
-    whatever the length of the stream, and no predictions beyond those of a point.
+    whatever the length of the stream, and a few numbers about each prediction.
 
     Parameters
     ----------
@@ -117,39 +117,34 @@ def report(
     >>> bool(curve[5000] < 0.1 < curve[5400])
     True
     """
-    return report_of(run_models(samples, models, metrics, **options, is_report=True))
+    comparison = compare(samples, models, metrics, **options, record=True)
+    return report_of(comparison, options.get("seed"))
 
 
-def report_of(ran: Ran) -> Report:
-    """Return the report of models that have run."""
-    recorders = {name: run.recorder for name, run in ran.runs.items()}
-    recorded = {name: each for name, each in recorders.items() if each and each.rows}
-    tables = {name: recorder.tables() for name, recorder in recorded.items()}
-    rows = [{"model": name, **row} for name, each in recorded.items() for row in each.rows]
-    stream, first = ran.source.stream, next(iter(ran.runs.values()))
-    assert first.steps is not None  # or nothing was recorded
+def report_of(comparison: Comparison, seed: int | None) -> Report:
+    """Return the report of a comparison that has recorded its runs."""
+    stream, runs = comparison.stream, comparison.runs
+    first = next(iter(runs.values()))
+    assert stream is not None and first.steps is not None  # or nothing was recorded
+    recorders = {n: run.recorder for n, run in runs.items() if run.recorder and run.n_samples}
+    tables = {name: recorder.tables() for name, recorder in recorders.items()}
+    curves = [recorder.curves().assign(model=name) for name, recorder in recorders.items()]
+    facts = {"stream": stream.name, "target": stream.target, "task": stream.task}
+    facts |= {"rows": f"{stream.n_samples:,}", "delay": str(first.delay) if first.delay else None}
+    facts |= {f"model {name}": run.described[:_LONGEST] for name, run in runs.items()}
+    facts |= {"seed": None if seed is None else str(seed), "version": f"river_amf {__version__}"}
+    facts |= {"date": f"{dt.datetime.now():%Y-%m-%d %H:%M}"}
     return Report(
         name=stream.name,
-        task=ran.source.task.name,
+        task=stream.task,
         drifts=tuple(place for place in stream.drifts if place < stream.n_samples),
-        table=table_of(ran),
-        floors=ran.floors,
-        facts=_facts(ran, first.delay),
+        table=comparison.table,
+        floors=comparison.floors,
+        facts={name: fact for name, fact in facts.items() if fact},
         window=first.steps.window,
-        curves=pd.DataFrame(rows, columns=None if rows else ["model", "n_samples"]),
+        curves=pd.concat(curves) if curves else pd.DataFrame(columns=["model", "n_samples"]),
         **{
-            kind: {name: its[kind] for name, its in tables.items() if kind in its}
-            for kind in ("relevance", "reliability", "labels", "confusion", "points", "latest")
+            kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}
+            for kind in _BY_MODEL
         },
     )
-
-
-def _facts(ran: Ran, delay: int) -> dict[str, str]:
-    """Return what was run, by name; without what was not given."""
-    stream = ran.source.stream
-    facts = {"stream": stream.name, "target": stream.target, "task": ran.source.task.name}
-    facts |= {"rows": f"{stream.n_samples:,}", "delay": str(delay) if delay else None}
-    facts |= {f"model {name}": run.described[:_LONGEST] for name, run in ran.runs.items()}
-    facts |= {"seed": None if ran.seed is None else str(ran.seed)}
-    facts |= {"version": f"river_amf {__version__}", "date": f"{dt.datetime.now():%Y-%m-%d %H:%M}"}
-    return {name: fact for name, fact in facts.items() if fact}

@@ -42,5 +42,5 @@ class Scores:
 
     def get(self) -> dict[str, float]:
         """Return each metric, NaN where nothing was scored or can be."""
-        known = self._scored - self._lacking
-        return {n: float(m.get()) if n in known else math.nan for n, m in self._metrics.items()}
+        scored = self._scored - self._lacking
+        return {n: float(m.get()) if n in scored else math.nan for n, m in self._metrics.items()}

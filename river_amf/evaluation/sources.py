@@ -1,4 +1,4 @@
-"""Whatever is accepted as a stream: a name, a path, pairs, or a table."""
+"""Everything that is accepted as a stream: a name, a path, pairs, or a table."""
 
 from __future__ import annotations
 
@@ -7,46 +7,39 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from river.datasets import base
 
-from river_amf.evaluation.loading import load_stream, task_of_dataset
-from river_amf.evaluation.streams import Sample, Stream, task_of_values
-from river_amf.evaluation.tasks import REGRESSION, TASKS, Task
-from river_amf.evaluation.tracks import dataset_name
+from river_amf.evaluation.loading import check_task, load_stream
+from river_amf.evaluation.streams import REGRESSION, Sample, Stream, task_of_values
+from river_amf.evaluation.tasks import Task
+from river_amf.evaluation.tracks import dataset_name, read_dataset
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.inputs import sparse_rows
 from river_amf.inputs.frames import as_samples
 from river_amf.inputs.kinds import shown
 
 
-class Source(NamedTuple):
-    """A stream, its task, and the reason for this task, after a comma."""
-
-    stream: Stream
-    task: Task
-    reason: str
-
-
 def read_source(
     dataset: Any,
     limit: int | None = None,
-    task: Task | None = None,
+    task: str | None = None,
     of_models: Task | None = None,
     target: Any = None,
-) -> Source:
+) -> Stream:
     """Return the samples of anything that is accepted as a dataset, or raise.
 
-    Without a task it is that of the models, or else that which the targets suggest.
+    Without a task it is that of the models, or else the one that the targets suggest.
     """
+    check_task(task)
     if isinstance(dataset, str | Path):
-        chosen = task or (of_models if of_models is REGRESSION else None)
-        options: dict[str, Any] = {"task": chosen.name if chosen else None, "limit": limit}
-        dataset = load_stream(dataset, target, **options)
+        is_regression = of_models is not None and of_models.name == REGRESSION
+        chosen = task or (REGRESSION if is_regression else None)
+        dataset = load_stream(dataset, target, task=chosen, limit=limit)
     elif isinstance(dataset, Stream) and target is not None:
         raise EvaluationError(f"{dataset.name} is a stream, which has its target already")
     is_stream = isinstance(dataset, Stream)
@@ -58,19 +51,19 @@ def read_source(
         raise EvaluationError(
             f"{stream.name} has no samples; note that a generator can be read only once"
         )
-    if task is not None:
-        return Source(stream, task, "")
-    # the models decide whether the numbers of pairs are labels
-    _, y = next(iter(read_pairs(stream.samples)))
-    is_regression = stream.task == REGRESSION.name and (is_stream or stream.target is not None)
-    is_settled = is_regression or isinstance(y, str | bool | np.bool_)
-    task = TASKS[stream.task] if of_models is None or is_settled else of_models
-    return Source(stream, task, reason_of(stream))
+    if task is None and of_models is not None:
+        # the models decide whether the numbers of pairs are labels
+        _, y = next(read_pairs(stream.samples))
+        has_column = is_stream or stream.target is not None
+        is_settled = stream.task == REGRESSION and has_column
+        if not is_settled and not isinstance(y, str | bool | np.bool_):
+            task = of_models.name
+    return replace(stream, task=task or stream.task)
 
 
 def reason_of(stream: Stream) -> str:
     """Return why a table is taken for regression, after a comma."""
-    if stream.task != REGRESSION.name or stream.target is None:
+    if stream.task != REGRESSION or stream.target is None:
         return ""
     _, y = next(iter(stream))
     return f", as {stream.target!r} holds numbers such as {y:g}"
@@ -82,18 +75,16 @@ def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
     is_endless = isinstance(dataset, base.SyntheticDataset) and not dataset.n_samples
     if is_endless and limit is None:
         raise EvaluationError(f"{name} is endless; set a limit")
+    if isinstance(dataset, base.Dataset) and target is None:
+        return read_dataset(dataset, limit)
     pairs, column = _pairs(dataset, target)
-    is_file = isinstance(dataset, base.FileDataset)  # which river closes at its end
-    samples = list(itertools.islice(read_pairs(pairs), None if is_file else limit))[:limit]
-    is_known = isinstance(dataset, base.Dataset)
-    task = task_of_dataset(dataset) if is_known else task_of_values([y for _, y in samples])
-    drifts = getattr(dataset, "drifts", ())
-    return Stream(name, samples, task=task, target=column, drifts=drifts)
+    samples = list(itertools.islice(read_pairs(pairs), limit))
+    return Stream(name, samples, task=task_of_values([y for _, y in samples]), target=column)
 
 
 def _pairs(dataset: Any, target: Any) -> tuple[Iterable[Any], Any]:
     """Return the rows of a table as pairs, and pairs as they are; and the column of the target."""
-    X, y = dataset, target
+    X, y, column = dataset, target, None
     if isinstance(dataset, tuple) and len(dataset) == 2 and _is_table(dataset[0]):
         X, y = dataset
     if not _is_table(X):
@@ -103,7 +94,6 @@ def _pairs(dataset: Any, target: Any) -> tuple[Iterable[Any], Any]:
                 f" table, with a target if its is not in a column, got {shown(dataset)}"
             )
         return X, None
-    column = None
     if sparse_rows.is_matrix(X):
         rows: Any = sparse_rows.read_rows(X)
     else:
@@ -130,8 +120,8 @@ def _pairs(dataset: Any, target: Any) -> tuple[Iterable[Any], Any]:
 
 def _is_table(X: Any) -> bool:
     """Return whether this is a dataframe, a series, a matrix or a two-dimensional array."""
-    known = nw.from_native(X, allow_series=True, pass_through=True)
-    is_frame = isinstance(known, nw.DataFrame | nw.LazyFrame | nw.Series)
+    native = nw.from_native(X, allow_series=True, pass_through=True)
+    is_frame = isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series)
     return is_frame or (isinstance(X, np.ndarray) and X.ndim == 2) or sparse_rows.is_matrix(X)
 
 

@@ -30,7 +30,6 @@ MAX_LABELS = 50  # distinct numbers in these rows that may be labels
 _MAX_LISTED = 5  # labels in a description
 _LONGEST = 200  # characters of a line
 _WORDS: Any = BagOfWords()  # which only splits texts here
-_PLURALS = {"number": "numbers", "category": "categories", "boolean": "booleans", "date": "dates"}
 
 
 class Record(NamedTuple):
@@ -40,6 +39,39 @@ class Record(NamedTuple):
     x: Features
     y: Any
     kept: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a table as samples, created one at a time."""
+
+    frame: pd.DataFrame  # of features, indexed by the rows of the file from 0
+    targets: pd.Series
+    text: str | None
+    kept: pd.DataFrame
+    n_unlabeled: int
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return ((x, y) for _, x, y, _ in self.records())
+
+    def records(self) -> Iterator[Record]:
+        """Yield the rows."""
+        names = [*self.frame]
+        cells = self.frame.itertuples(index=False, name=None)
+        kept = self.kept.itertuples(index=False, name=None)
+        numbers = (self.frame.index + 1).tolist()
+        for n, values, y, copied in zip(numbers, cells, self.targets.tolist(), kept, strict=True):
+            # missing values are NaN here, the only value that differs from itself
+            x: Features = {
+                k: value for k, value in zip(names, values, strict=True) if value == value
+            }
+            if self.text is not None:
+                counts = _WORDS.transform_one(x.pop(self.text, ""))
+                x |= {f"{self.text}={word}": count for word, count in counts.items()}
+            yield Record(n, x, y, copied)
 
 
 @dataclass(frozen=True)
@@ -53,13 +85,11 @@ class Stream:
     samples
         Pairs (features, label), such as a list, without those that are yet to come.
     n_unlabeled
-        Number of rows of a file that are not among the samples because they have no label.
+        Number of rows of a file that are left out because they have no label.
     task
-        What to predict: `"classification"` (labels) or `"regression"` (numbers).
-    target
-        Name of the column to predict, if the samples come from a file.
-    text
-        Name of the column that is a bag of words, whose absent features count as 0.
+        `"classification"` (labels) or `"regression"` (numbers).
+    target, text
+        Names of the column to predict, and of the one that is a bag of words, in a file.
     kinds
         `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features.
     drifts
@@ -92,9 +122,7 @@ class Stream:
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
-        yield from self.samples
-        for rows in self.later or ():
-            yield from rows
+        return itertools.chain(self.samples, itertools.chain.from_iterable(self.later or ()))
 
     def records(self) -> Iterator[Record]:
         """Yield the samples as records.
@@ -102,12 +130,11 @@ class Stream:
         >>> next(Stream("toy", [({"a": 1.0}, "yes")]).records())
         Record(row=1, x={'a': 1.0}, y='yes', kept=())
         """
-        if isinstance(self.samples, Rows):
-            yield from self.samples.records()
-        else:
-            yield from (Record(n, x, y) for n, (x, y) in enumerate(self.samples, start=1))
-        for rows in self.later or ():
-            yield from rows.records()
+        for rows in itertools.chain([self.samples], self.later or ()):
+            if isinstance(rows, Rows):
+                yield from rows.records()
+            else:
+                yield from (Record(n, x, y) for n, (x, y) in enumerate(rows, start=1))
 
     def complete(self) -> Stream:
         """Return the stream with all of its samples, which can be read more than once.
@@ -118,8 +145,8 @@ class Stream:
         if self.later is None:
             return self
         later = list(self.later)
-        samples = [*self.samples, *itertools.chain(*later)]
         n_unlabeled = self.n_unlabeled + sum(rows.n_unlabeled for rows in later)
+        samples = [*self.samples, *itertools.chain(*later)]
         return replace(self, samples=samples, n_unlabeled=n_unlabeled, later=None)
 
     def describe(self) -> str:
@@ -128,16 +155,15 @@ class Stream:
         >>> Stream("toy", [({}, "yes"), ({}, "no")], kinds={"a": "number"}).describe()
         'target: 2 labels (yes 1, no 1); features: 1 number'
         """
+        targets = [y for _, y in self.samples]
         if self.task == REGRESSION:
-            targets = [y for _, y in self.samples]
             about = f"numbers from {min(targets):g} to {max(targets):g}"
         else:
-            counts = Counter(y for _, y in self.samples)
+            counts = Counter(targets)
             named = [f"{shorten(str(y), 20)} {n}" for y, n in counts.most_common(_MAX_LISTED)]
             named += [f"and {len(counts) - _MAX_LISTED} more"] * (len(counts) > _MAX_LISTED)
             about = f"{_counted(len(counts), 'label')} ({', '.join(named)})"
-        kinds = Counter(self.kinds.values())
-        features = [_counted(n, kind) for kind, n in kinds.items() if n]
+        features = [_counted(n, kind) for kind, n in Counter(self.kinds.values()).items()]
         features += [f"words of {shorten(self.text, 24)!r}"] if self.text else []
         name = "" if self.target is None else f" {shorten(self.target, 24)!r}"
         line = f"target{name}: {about}; features: {', '.join(features)}"
@@ -146,41 +172,8 @@ class Stream:
 
 
 def _counted(n: int, noun: str) -> str:
-    return f"{n} {noun if n == 1 else _PLURALS.get(noun, f'{noun}s')}"
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a table as samples, created one at a time."""
-
-    frame: pd.DataFrame  # of features, indexed by the rows of the file from 0
-    targets: pd.Series
-    text: str | None
-    kept: pd.DataFrame
-    n_unlabeled: int
-
-    def __len__(self) -> int:
-        return len(self.frame)
-
-    def __iter__(self) -> Iterator[Sample]:
-        for record in self.records():
-            yield record.x, record.y
-
-    def records(self) -> Iterator[Record]:
-        """Yield the rows."""
-        names = [*self.frame]
-        cells = self.frame.itertuples(index=False, name=None)
-        kept = self.kept.itertuples(index=False, name=None)
-        numbers = (self.frame.index + 1).tolist()
-        for n, values, y, copied in zip(numbers, cells, self.targets.tolist(), kept, strict=True):
-            # missing values are NaN here, the only value that differs from itself
-            x: Features = {
-                k: value for k, value in zip(names, values, strict=True) if value == value
-            }
-            if self.text is not None:
-                counts = _WORDS.transform_one(x.pop(self.text, ""))
-                x |= {f"{self.text}={word}": count for word, count in counts.items()}
-            yield Record(n, x, y, copied)
+    plural = "categories" if noun == "category" else f"{noun}s"
+    return f"{n} {noun if n == 1 else plural}"
 
 
 def shorten(text: str, length: int = _LONGEST) -> str:

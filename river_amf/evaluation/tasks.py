@@ -1,4 +1,4 @@
-"""The tasks: what is predicted, and by which models."""
+"""The tasks: classification and regression, and the baselines for each."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from river_amf.inputs.kinds import shown
 
 Maker = Callable[[], base.Estimator]
 
+FORESTS = ("amf", "adaptive")  # the baselines of every task that are ours
+
 
 @dataclass(frozen=True)
 class Task:
@@ -24,7 +26,6 @@ class Task:
 
     name: str
     kind: type[base.Estimator]  # of its models
-    noun: str  # for one of them
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
     descriptions: Mapping[str, str]  # of the baselines
     usual: tuple[str, ...]  # the baselines of a comparison
@@ -32,47 +33,51 @@ class Task:
     reference: tuple[str, ...]  # those of them that are always beside other models
 
     def maker(
-        self, name: str, seed: int | None, reason: str = "", *, has_words: bool = False
+        self, name: str, seed: int | None, *, reason: str = "", has_words: bool = False
     ) -> Maker:
         """Return the function that makes a baseline, ignoring case, or raise EvaluationError.
 
         `has_words` is whether what is absent from a sample counts as 0 to our forests.
         """
-        known, name = self.models(seed), name.lower()
-        if name in known and has_words and name in FORESTS:
+        makers, name = self.models(seed), name.lower()
+        if name in makers and has_words and name in FORESTS:
             if self is REGRESSION:
                 raise EvaluationError(
                     f"model {name!r} takes bags of words for labels alone, not for numbers: name"
                     " others, such as linear, or drop the text"
                 )
-            forest: Any = known[name]()
+            forest: Any = makers[name]()
             return functools.partial(forest.clone, {"absent": "zero"})
-        if name in known:
-            return known[name]
+        if name in makers:
+            return makers[name]
         if name in MISSING:
             raise EvaluationError(f"model {name!r} {MISSING[name]}")
         others = [task for task in TASKS.values() if name in task.descriptions]
         what = self._refusal(name, others[0], reason) if others else f"unknown model {name!r}"
-        raise EvaluationError(f"{what} ({suggest(name, list(known))})")
+        raise EvaluationError(f"{what} ({suggest(name, list(makers))})")
 
     def check(self, name: str, model: Any, reason: str = "") -> None:
         """Raise TypeError if a model is for the other task; the reason says why it is this one."""
-        other = of_model(model)
+        other = of_models([model])
         if other is not None and other is not self:
             raise TypeError(self._refusal(name, other, reason))
 
+    @property
+    def _noun(self) -> str:
+        return self.kind.__name__.lower()
+
     def _refusal(self, name: str, other: Task, reason: str) -> str:
         return (
-            f"model {name!r} is a {other.noun}, but the task is {self.name}{reason}, which needs a"
-            f" {self.noun}; task (--task) chooses the other, target (--target) another column"
+            f"model {name!r} is a {other._noun}, but the task is {self.name}{reason}, which needs a"
+            f" {self._noun}; task (--task) chooses the other, target (--target) another column"
         )
 
-    def made(self, make: Maker) -> base.Estimator:
+    def make(self, make: Maker) -> base.Estimator:
         """Return a new model, or raise EvaluationError if there is none, or none for the task."""
         try:
             model = make()
             if not isinstance(model, self.kind):
-                raise TypeError(f"model must be a river {self.noun}, got {shown(model)}")
+                raise TypeError(f"model must be a river {self._noun}, got {shown(model)}")
         except Exception as error:
             raise EvaluationError(f"cannot be created: {error_line(error)}") from error
         return model
@@ -81,12 +86,11 @@ class Task:
 CLASSIFICATION = Task(
     name=streams.CLASSIFICATION,
     kind=base.Classifier,
-    noun="classifier",
     models=baselines.classifiers,
     descriptions=baselines.DESCRIPTIONS,
     usual=(
         *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
-        *("amf", "adaptive"),
+        *FORESTS,
     ),
     floors=("last-class", "majority"),
     reference=("majority",),
@@ -94,29 +98,25 @@ CLASSIFICATION = Task(
 REGRESSION = Task(
     name=streams.REGRESSION,
     kind=base.Regressor,
-    noun="regressor",
     models=baselines.regressors,
     descriptions=baselines.REGRESSOR_DESCRIPTIONS,
-    usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", "amf", "adaptive"),
+    usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", *FORESTS),
     floors=("last-value", "mean"),
     reference=("mean", "last-value"),
 )
-
-FORESTS = ("amf", "adaptive")  # baselines of every task that are ours
 TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
 
 
-def of_model(model: Any) -> Task | None:
-    """Return the task of a model or of a class of models, None if it is of neither kind.
+def of_models(models: Iterable[Any]) -> Task | None:
+    """Return the task of the first model or class whose task shows; that of a name does not.
 
     >>> from river import compose, linear_model
-    >>> of_model(compose.Pipeline(linear_model.LinearRegression())).name
+    >>> of_models(["knn", compose.Pipeline(linear_model.LinearRegression())]).name
     'regression'
     """
-    is_kind: Any = issubclass if isinstance(model, type) else isinstance
-    return next((task for task in TASKS.values() if is_kind(model, task.kind)), None)
-
-
-def of_models(models: Iterable[Any]) -> Task | None:
-    """Return the task of the first model or class whose task is known; of names it is not."""
-    return next(filter(None, map(of_model, models)), None)
+    for model in models:
+        is_kind: Any = issubclass if isinstance(model, type) else isinstance
+        for task in TASKS.values():
+            if is_kind(model, task.kind):
+                return task
+    return None

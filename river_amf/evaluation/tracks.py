@@ -37,7 +37,9 @@ from typing import Any
 
 from river import datasets
 from river.datasets import synth
-from river.datasets.base import BINARY_CLF, Dataset, SyntheticDataset
+from river.datasets.base import BINARY_CLF, REG, Dataset, FileDataset, SyntheticDataset
+
+from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Stream
 
 BUNDLED = (
     *("Bananas", "Phishing", "ImageSegments", "Shuttle"),
@@ -150,11 +152,23 @@ TRACKS = {
 
 def open_dataset(name: str) -> Dataset | None:
     """Return the generated stream or bundled river dataset of that name, or None."""
-    known = {name.lower(): name for name in (*STREAMS, *BUNDLED)}.get(name.lower())
-    if known is None or known in STREAMS:
-        return STREAMS.get(str(known))
-    dataset: Dataset = getattr(datasets, known)()
-    return _Timed(dataset) if known in _TIMED else dataset
+    names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
+    found = names.get(name.lower(), "")
+    if found not in BUNDLED:
+        return STREAMS.get(found)
+    dataset: Dataset = getattr(datasets, found)()
+    return _Timed(dataset) if found in _TIMED else dataset
+
+
+def read_dataset(dataset: Dataset, limit: int | None) -> Stream:
+    """Return the samples of a dataset of river's, in memory."""
+    is_file = isinstance(dataset, FileDataset | _Timed)  # which river closes at its end
+    samples = list(dataset if is_file else itertools.islice(dataset, limit))[:limit]
+    first = samples[0][0] if samples else {}
+    kinds = {str(k): "category" if isinstance(v, str) else "number" for k, v in first.items()}
+    task = REGRESSION if dataset.task == REG else CLASSIFICATION
+    drifts = getattr(dataset, "drifts", ())
+    return Stream(dataset_name(dataset), samples, task=task, kinds=kinds, drifts=drifts)
 
 
 def dataset_name(dataset: object) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,15 +23,6 @@ _DATE = re.compile(  # of ISO 8601; the first group is without an offset from UT
 )
 
 
-class Column(NamedTuple):
-    """A column that has been read."""
-
-    values: pd.Series  # with NaN for what is missing
-    kind: str  # "number", "boolean", "date" or "category"
-    texts: pd.Series  # the distinct texts, none of them missing, if these settled the kind
-    is_quoted: bool = False  # whether texts are known to be text
-
-
 def settle(
     column: pd.Series,
     layout: Layout,
@@ -40,34 +31,34 @@ def settle(
     is_typed: bool = False,
     where: str = "",
     wanted: str = "",
-) -> Column:
-    """Return a column as numbers, booleans or dates if all of its values are, or as categories.
+) -> tuple[pd.Series, str]:
+    """Return the values of a column, NaN where missing, and their kind.
 
-    Where values have types of their own, a text is no number. With a `kind`, a value of another
-    kind raises EvaluationError, which ends with what is `wanted`.
+    This is "number", "boolean" or "date" if all values are, or else "category". Where values have
+    types, a text is no number. With a `kind`, a value of another kind raises EvaluationError, which
+    ends with `wanted`, and so does an infinite number.
     """
-    none = pd.Series(dtype=object)
     if isinstance(column.dtype, pd.CategoricalDtype):
         kind = "category"
     column = column.infer_objects()
     if types.is_datetime64_any_dtype(column):
-        return Column(column, "date", none)
+        return column, "date"
     if types.is_extension_array_dtype(column):
         column = column.astype(object)
     if types.is_numeric_dtype(column) and kind in (None, "number", "boolean"):
-        found = "boolean" if types.is_bool_dtype(column) else "number"
-        if layout["missing"] and found == "number":
+        kind = kind or ("boolean" if types.is_bool_dtype(column) else "number")
+        if layout["missing"] and not types.is_bool_dtype(column):
             markers = numbers(pd.Series([*layout["missing"]], dtype=object), layout)
             column = column.mask(column.isin(markers))
-        return Column(column, kind or found, none)
+        return _finite(column, where), kind
     distinct = _distinct(column)
     if any(map(is_date, distinct)):
-        return Column(column.astype(object).where(column.notna(), np.nan), "date", none)
+        return column.astype(object).where(column.notna(), np.nan), "date"
     texts = pd.Series([*map(_as_text, distinct)], pd.Index(distinct, dtype=object), dtype=object)
     texts = texts[~texts.isin({*MISSING, *layout["missing"]})]
-    is_quoted = is_typed and all(isinstance(value, str) for value in distinct)
-    names = [kind] if kind else ["date"] if is_quoted else ["number", "boolean", "date"]
-    for name in names if kind != "category" else ():
+    is_text = is_typed and all(isinstance(value, str) for value in distinct)
+    kinds = [kind] if kind else ["date"] if is_text else ["number", "boolean", "date"]
+    for name in kinds if kind != "category" else ():
         values = _READERS[name](texts, layout)
         odd = texts[values.isna()]
         if kind and len(odd):
@@ -76,9 +67,8 @@ def settle(
                 f"row {row} of {where} has {shown(odd.iloc[0])} in {column.name!r}, {wanted}"
             )
         if kind or len(texts) > len(odd) == 0:
-            return Column(column.map(values.to_dict()).infer_objects(), name, none)
-    values = column.astype(object).map(texts.to_dict()).astype(object)
-    return Column(values, "category", none if kind else texts, is_quoted)
+            return _finite(column.map(values.to_dict()).infer_objects(), where), name
+    return column.astype(object).map(texts.to_dict()).astype(object), "category"
 
 
 def _distinct(column: pd.Series) -> Any:
@@ -98,9 +88,20 @@ def _as_text(value: Any) -> str:
     return str(as_category(value)).strip()
 
 
+def _finite(column: pd.Series, where: str) -> pd.Series:
+    """Return a column of a file, or raise EvaluationError if a number is infinite."""
+    if where and types.is_float_dtype(column) and np.isinf(column).any():
+        raise EvaluationError(
+            f"row {np.isinf(column).idxmax() + 1} of {where} has an infinite value in"
+            f" {column.name!r}, or one too large for float64; --missing=inf,-inf reads such values"
+            " as missing"
+        )
+    return column
+
+
 def numbers(texts: pd.Series, layout: Layout) -> pd.Series:
     """Return texts as numbers, as pandas parses them in a file, and NaN for other texts."""
-    # This leaves out most text, because it takes long to try to parse it.
+    # only those that may be numbers, because it takes long to try to parse text
     plain = texts[texts.str.match(r"[-+.,\diIn]").to_numpy(dtype=bool)]
     if layout["thousands"]:
         plain = plain.str.replace(layout["thousands"], "", regex=False)
@@ -111,11 +112,11 @@ def numbers(texts: pd.Series, layout: Layout) -> pd.Series:
 
 
 def read_dates(texts: pd.Series, _: Layout) -> pd.Series:
-    """Return texts as dates, or as times of their own zone; missing where they are neither."""
-    found = [_DATE.fullmatch(text) for text in texts]
-    here = pd.Series([match and match[1] for match in found], texts.index, dtype=object)
-    dates = pd.to_datetime(here, format="ISO8601", errors="coerce")
-    has_time = any(len(text) > len("2024-05-17") for text in here.dropna())
+    """Return texts as dates or as times, without their offset; missing where they are neither."""
+    matches = map(_DATE.fullmatch, texts)
+    local = pd.Series([match and match[1] for match in matches], texts.index, dtype=object)
+    dates = pd.to_datetime(local, format="ISO8601", errors="coerce")
+    has_time = any(len(text) > len("2024-05-17") for text in local.dropna())
     return dates if has_time else dates.dt.date
 
 
@@ -124,20 +125,3 @@ _READERS = {
     "boolean": lambda texts, _: texts.str.lower().map({"true": True, "false": False}),
     "date": read_dates,
 }
-
-
-def refuse_infinite(column: pd.Series, where: str) -> None:
-    """Raise EvaluationError if a number is infinite."""
-    if types.is_float_dtype(column) and np.isinf(column).any():
-        raise EvaluationError(
-            f"row {np.isinf(column).idxmax() + 1} of {where} has an infinite value in"
-            f" {column.name!r}, or one too large for float64; --missing=inf,-inf reads such values"
-            " as missing"
-        )
-
-
-def as_whole(labels: pd.Series) -> pd.Series:
-    """Return whole numbers that missing values have made floats as integers."""
-    if types.is_float_dtype(labels) and len(labels) and (labels % 1 == 0).all():
-        return labels.astype("int64")
-    return labels

@@ -9,12 +9,8 @@ _MAX_LISTED = 40  # names in a message, to keep it to one readable line
 
 
 class EvaluationError(ValueError):
-    """A stream, track, column, metric or sample cannot be used.
+    """A stream, track, column, metric or sample cannot be used; the message names it.
 
-    The message says which one, and why. It is a `ValueError`.
-
-    Examples
-    --------
     >>> from river_amf.evaluation import EvaluationError, load_stream
     >>> try:
     ...     load_stream("banana")
@@ -28,14 +24,14 @@ class StreamFailure(EvaluationError):
     """The stream failed while it was being read, which is not the model's fault."""
 
 
-def suggest(name: str, known: Sequence[str]) -> str:
+def suggest(name: str, names: Sequence[str]) -> str:
     """Return a hint for an unknown name: the closest known name, and all known names."""
-    by_lower = {candidate.lower(): candidate for candidate in known}
+    by_lower = {candidate.lower(): candidate for candidate in names}
     near = difflib.get_close_matches(name.lower(), by_lower, n=1)
     question = f"did you mean {by_lower[near[0]]!r}? " if near else ""
-    rest = len(known) - _MAX_LISTED
-    more = f" and {rest} more" if rest > 0 else ""
-    return f"{question}available: {', '.join(map(repr, known[:_MAX_LISTED]))}{more}"
+    n_more = len(names) - _MAX_LISTED
+    more = f" and {n_more} more" if n_more > 0 else ""
+    return f"{question}available: {', '.join(map(repr, names[:_MAX_LISTED]))}{more}"
 
 
 def error_line(error: BaseException) -> str:

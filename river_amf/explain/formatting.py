@@ -1,4 +1,4 @@
-"""How explanations and drawings write names, numbers, counts and categories."""
+"""Names, numbers, counts and categories as text, for explanations and drawings."""
 
 from __future__ import annotations
 

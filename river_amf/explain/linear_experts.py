@@ -17,29 +17,24 @@ from river_amf.state.layout import place_of
 
 Array = NDArray[Any]
 
-LOGISTIC, WORDS = "logistic", "words"  # the linear models that take features
+LOGISTIC, WORDS = "logistic", "words"  # the linear models on features
 _NAMES = (LOGISTIC, "slow cosines", "fast cosines")
+
+# An input of a linear model: the name of the model; a feature, or None for the constant 1; a
+# category, or of a trend the kind of input; the weight, or of a classifier the weights by label;
+# and the value in a sample, NaN without one
+Input = tuple[str, Hashable | None, Hashable | None, Any, float]
 
 
 class ExpertOutputs(NamedTuple):
-    """A sample as the voters take it, and their votes."""
+    """The inputs and votes of the experts for a sample."""
 
     values: Array  # the encoded sample, of shape (n_features,)
     words: Array  # rows of slot and value, of shape (n_words, 2)
     votes: Array  # of shape (n_voters, n_classes); for a learned vote logarithms
-    standardised: Array  # the numbers as linear models take them, (n_timescales, n_features)
-    terms: Array  # rows of what trends take instead, see `kernels.regression.trends`
+    standardised: Array  # inputs of linear models, (n_timescales, n_features)
+    terms: Array  # inputs of trends, see `kernels.regression.trends`
     answer: Any  # the prediction of the forest
-
-
-class Input(NamedTuple):
-    """An input of a linear model or trend: its weight, and its value in a sample."""
-
-    linear_model: str
-    feature: Hashable | None  # None for the constant 1
-    part: Hashable | None  # a category; of a trend the kind of input
-    weight: Any  # of a classifier an array, by label
-    value: float  # NaN without a sample
 
 
 def vote_weights(arena: Arena) -> dict[str, float]:
@@ -60,7 +55,7 @@ def predictions(arena: Arena, outputs: ExpertOutputs) -> NDArray[np.float64]:
 
 
 def inputs(arena: Arena, features: Schema, outputs: ExpertOutputs | None = None) -> Iterator[Input]:
-    """Yield the inputs of the linear models that take features, with their values in a sample."""
+    """Yield the inputs of the linear models on features, with their values in a sample."""
     linear_models, n_labels = vote_weights(arena), int(arena.settings["n_labels"][0])
     if LOGISTIC in linear_models:
         values = numbers = np.full(len(features), math.nan)
@@ -68,19 +63,18 @@ def inputs(arena: Arena, features: Schema, outputs: ExpertOutputs | None = None)
             stand_ins, numbers = arena.stand_ins[: len(features)], outputs.standardised[0]
             values = np.where(np.isnan(outputs.values), stand_ins, outputs.values)
         weights = arena.linear_coefficients[0, :n_labels]
-        yield Input(LOGISTIC, None, None, weights[:, 0], 1.0)
+        yield (LOGISTIC, None, None, weights[:, 0], 1.0)
         row = 0
         for column, name in enumerate(features):
             codes = paths.codes_of(arena, features, column)
             if codes is None:
-                yield Input(LOGISTIC, name, None, weights[:, 1 + column], float(numbers[column]))
+                yield (LOGISTIC, name, None, weights[:, 1 + column], float(numbers[column]))
                 continue
             of_codes = arena.category_weights[row, :, :n_labels]
             for category, code in codes.items():
-                is_own = float(values[column] == code)
-                place = place_of(code)
-                weights_of_code = of_codes[place] if place < len(of_codes) else np.zeros(n_labels)
-                yield Input(LOGISTIC, name, category, weights_of_code, is_own)
+                place, value = place_of(code), float(values[column] == code)
+                of_code = of_codes[place] if place < len(of_codes) else np.zeros(n_labels)
+                yield (LOGISTIC, name, category, of_code, value)
             row += 1
     if WORDS in linear_models:
         of_words, vocabulary = arena.word_weights[:, :n_labels], features.vocabulary
@@ -89,9 +83,9 @@ def inputs(arena: Arena, features: Schema, outputs: ExpertOutputs | None = None)
         if outputs is not None:  # only its words, of which there are few
             sizes = {int(slot): _scaled(arena.words[int(slot)], x) for slot, x in outputs.words}
             slots = dict(zip(vocabulary.words_at(sizes), sizes, strict=True))
-        yield Input(WORDS, None, None, of_words[0], 1.0)
+        yield (WORDS, None, None, of_words[0], 1.0)
         for word, slot in slots.items():
-            yield Input(WORDS, word, None, of_words[slot], sizes.get(slot, math.nan))
+            yield (WORDS, word, None, of_words[slot], sizes.get(slot, math.nan))
 
 
 def _scaled(word: Any, value: float) -> float:

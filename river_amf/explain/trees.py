@@ -1,14 +1,10 @@
-"""The trees of a forest, to look at one by one: a forest is a sequence of them.
-
-The sequence is that of river's ensembles, and the names are those of its Hoeffding trees. A `Tree`
-holds nothing but the forest and its index, so that it always shows the tree as it is now.
-"""
+"""The trees of a forest, which is a sequence of them, as river's ensembles are of models."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +14,14 @@ from river_amf.explain import linear_experts, paths, trend_experts
 from river_amf.state import layout
 
 
+def _figure(name: str, doc: str) -> Any:
+    """Return a property that reads a figure of the summary."""
+    return property(lambda tree: tree.summary[name], doc=doc)
+
+
 @dataclass(frozen=True, repr=False)
 class Tree:
-    """A tree of a forest, as it is whenever it is looked at; it can not learn by itself.
+    """A view of a tree of a forest, always up to date; its figures have river's names.
 
     Parameters
     ----------
@@ -46,39 +47,16 @@ class Tree:
     forest: Any
     index: int
 
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes; 0 before the first sample, and in a classifier right after a restart."""
-        return int(self.forest._read(_counters, self.forest, "n_nodes")[self.index])
-
-    @property
-    def n_branches(self) -> int:
-        """Number of nodes that are split."""
-        return self.n_nodes // 2
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of nodes that are not split."""
-        return (self.n_nodes + 1) // 2
-
-    @property
-    def height(self) -> int:
-        """Number of nodes on the longest path: 1 for a root alone, 0 without nodes, as in river."""
-        return int(self.summary["height"])
-
-    @property
-    def n_samples(self) -> float:
-        """Sum of the weights of the samples learned, since the last restart if there was one."""
-        return float(self.forest._read(_weight, self.forest, self.index))
-
-    @property
-    def is_full(self) -> bool:
-        """Whether it has reached `max_nodes`, so that a new split takes the place of another."""
-        return bool(self.summary["is_full"])
+    n_nodes = _figure("n_nodes", "Number of nodes; 0 before the first sample or after a restart.")
+    n_branches = _figure("n_branches", "Number of nodes that are split.")
+    n_leaves = _figure("n_leaves", "Number of nodes that are not split.")
+    height = _figure("height", "Number of nodes on the longest path: 1 for a root alone.")
+    n_samples = _figure("n_samples", "Sum of the weights learned since the last restart, if any.")
+    is_full = _figure("is_full", "Whether the tree has reached `max_nodes`.")
 
     @property
     def summary(self) -> dict[str, float]:
-        """All of these figures, by name."""
+        """All figures, by name."""
         summary: dict[str, float] = self.forest._read(_summary, self.forest, self.index)
         return summary
 
@@ -107,11 +85,6 @@ class Tree:
         proba = self.predict_proba_one(x)
         return max(proba, key=lambda label: proba[label], default=None)
 
-    def debug_one(self, x: dict[Any, Any]) -> str:
-        """Explain the forest's prediction with the path down this tree."""
-        text: str = self.forest.debug_one(x, tree=self.index)
-        return text
-
     def __repr__(self) -> str:
         figures = self.summary
         return (
@@ -121,33 +94,19 @@ class Tree:
 
 
 class Ensemble:
-    """Mixin that makes a forest the sequence of its trees, as river's ensembles are of models."""
+    """Mixin that makes a forest the sequence of its trees."""
 
-    # A forest has at least one tree, also before its first sample, so that it is always true.
+    # A forest has at least one tree, even before its first sample, so it is always true.
 
     def __len__(self: Any) -> int:
         """Return the number of trees."""
         return int(self.n_estimators)
 
     def __iter__(self) -> Iterator[Tree]:
-        return iter(self.models)
+        return iter(self[:])
 
-    @overload
-    def __getitem__(self, index: int) -> Tree: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Tree]: ...
-
-    def __getitem__(self, index: int | slice) -> Tree | list[Tree]:
-        """Return a tree, or the trees of a slice as a list."""
-        if isinstance(index, slice):
-            return self.models[index]
-        n_trees = len(self)
-        return Tree(self, paths.check_tree(n_trees, index, least=-n_trees) % n_trees)
-
-    @property
-    def models(self) -> list[Tree]:
-        """The trees as a list, under the name that river's ensembles have for it.
+    def __getitem__(self, index: Any) -> Any:
+        """Return a `Tree`, or a list of them for a slice.
 
         Examples
         --------
@@ -155,12 +114,13 @@ class Ensemble:
         >>> model = AMFClassifier(n_estimators=3, seed=1)
         >>> for length, label in [(1.0, "short"), (4.0, "long")]:
         ...     model.learn_one({"length": length}, label)
-        >>> [tree.n_nodes for tree in model], model.models == list(model)
-        ([3, 3, 3], True)
-        >>> model.n_nodes, model.n_branches, model.n_leaves, model.n_samples
-        (9, 3, 6, 2.0)
+        >>> [tree.n_nodes for tree in model], model.n_nodes, model.n_samples
+        ([3, 3, 3], 9, 2.0)
         """
-        return [Tree(self, index) for index in range(len(self))]
+        n_trees = len(self)
+        if isinstance(index, slice):
+            return [Tree(self, k) for k in range(n_trees)[index]]
+        return Tree(self, paths.check_tree(n_trees, index, least=-n_trees) % n_trees)
 
     @property
     def n_nodes(self: Any) -> int:
@@ -168,19 +128,9 @@ class Ensemble:
         return int(self._read(_counters, self, "n_nodes").sum())
 
     @property
-    def n_branches(self: Any) -> int:
-        """Number of nodes of all trees that are split."""
-        return int((self._read(_counters, self, "n_nodes") // 2).sum())
-
-    @property
-    def n_leaves(self: Any) -> int:
-        """Number of nodes of all trees that are not split."""
-        return int(((self._read(_counters, self, "n_nodes") + 1) // 2).sum())
-
-    @property
-    def n_samples(self) -> float:
+    def n_samples(self: Any) -> float:
         """Sum of the weights of the samples learned, by default their number."""
-        return self[0].n_samples  # the first tree never restarts
+        return float(self._read(_weight, self, 0))  # the first tree never restarts
 
     def n_drifts_detected(self: Any, tree_id: int | None = None) -> int:
         """Return the number of restarts of a tree, or of all, as river's `ARFClassifier` has it.
@@ -190,8 +140,7 @@ class Ensemble:
         Parameters
         ----------
         tree_id
-            Index of a tree, from 0, else TypeError or IndexError. With `None`, the restarts of all
-            trees are counted.
+            Index of a tree, from 0, else TypeError or IndexError; `None` for all trees together.
 
         Examples
         --------

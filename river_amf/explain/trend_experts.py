@@ -1,6 +1,6 @@
 """The voters of a regressor and the inputs of its trends (DESIGN.md: trends, stacks).
 
-The first target is subtracted from all numbers.
+All predictions are relative to the first target.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def learns_residual(arena: Arena, tree: int) -> bool:
 
 
 def of_trees(arena: Arena, outputs: ExpertOutputs, which: int = LOCATION) -> NDArray[np.float64]:
-    """Return the predictions of trees or leaves, the trend included where it belongs to them."""
+    """Return the predictions of trees or leaves, with the trend where they learn residuals."""
     votes: NDArray[np.float64] = outputs.votes[: len(arena.trees), which].copy()
     if arena.capacities["tree_target"] > 1:
         votes[1::2] += outputs.votes[len(arena.trees) + N_TRENDS, LOCATION]
@@ -57,10 +57,10 @@ def of_trees(arena: Arena, outputs: ExpertOutputs, which: int = LOCATION) -> NDA
 
 
 def stacks(arena: Arena, outputs: ExpertOutputs) -> dict[str, Stack]:
-    """Return the stacks of a forest, those of `voters`, `last` and `trend` that it has.
+    """Return the stacks of a forest by name.
 
-    The voters are trees and trends, `last` is the last target with all of them, and `trend` gives
-    the trend.
+    `voters` combines trees and trends, `last` the last target with all of them, and `trend` the
+    trends, as far as the forest has them.
     """
     settings, counters, weights = arena.settings[0], arena.counters[0], arena.stack_weights
     votes = outputs.votes[len(arena.trees) :, LOCATION].tolist()
@@ -94,7 +94,7 @@ def stacks(arena: Arena, outputs: ExpertOutputs) -> dict[str, Stack]:
 
 
 def _groups(votes: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the means of the trees with even and with odd indices, or twice that of the only."""
+    """Return the means of the trees with even and with odd indices; one tree counts as both."""
     return float(votes[::2].mean()), float(votes[min(1, len(votes) - 1) :: 2].mean())
 
 
@@ -104,8 +104,8 @@ def _mean(total: float, weight: float) -> float:
 
 def inputs(arena: Arena, features: Schema, outputs: ExpertOutputs | None = None) -> Iterator[Input]:
     """Yield the inputs of the trends, with their values in a sample."""
-    # Of a sample, all random Fourier features are one input. Features that share a slot enter it
-    # with either sign; the sum of their profiles is under the name of the first of them.
+    # With a sample, all random Fourier features are one input. Features that share a slot enter it
+    # with either sign; the sum of their profiles has the name of the first of them.
     if not len(arena.trends):
         return
     n = min(len(features), MOST_SLOTS)
@@ -118,13 +118,13 @@ def inputs(arena: Arena, features: Schema, outputs: ExpertOutputs | None = None)
         (FAST, arena.fast[0], 1, 2),
         (SMOOTH, arena.smooth[0], 1 + N_WAVES, 1),
     ):
-        yield Input(trend, None, None, float(weights[0]), 1.0)
+        yield (trend, None, None, float(weights[0]), 1.0)
         if trend == SMOOTH and outputs is not None:
             added = weights[waves] @ outputs.terms[SMOOTH_TERMS, waves]
-            yield Input(trend, None, COSINES, float(added), 1.0)
+            yield (trend, None, COSINES, float(added), 1.0)
         for j, name in enumerate(features):
             sign, k = (-1.0) ** (j // MOST_SLOTS), first + step * (j % MOST_SLOTS)
             if not features.is_categorical[j]:
-                yield Input(trend, name, VALUE, float(sign * weights[k]), float(values[j]))
+                yield (trend, name, VALUE, float(sign * weights[k]), float(values[j]))
             if trend == FAST:
-                yield Input(trend, name, PROFILE, float(sign * weights[k + 1]), float(profiles[j]))
+                yield (trend, name, PROFILE, float(sign * weights[k + 1]), float(profiles[j]))

@@ -1,30 +1,28 @@
-"""Dates as numbers: the part of a week, of a year and of a day, and the days since 1970."""
+"""Dates as numbers: weekday, month, day of the year, days since 1970, and hour."""
 
 from __future__ import annotations
 
 import datetime as dt
-import functools
 from collections.abc import Hashable
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from river_amf.inputs import frames
 from river_amf.inputs.kinds import as_dict, is_date, is_missing, shown
 
 PARTS = ("weekday", "month", "day_of_year", "days", "hour")
-_THURSDAY = 3  # 1970-01-01, counted from Monday
 _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
+_DAY = 86_400_000_000  # microseconds
 
 
 def date_features(x: Any) -> Any:
     """Replace dates by numbers: trees cannot split a date, but a weekday or a month.
 
     A date `day` becomes `day.weekday` (0 is Monday), `day.month`, `day.day_of_year`, and
-    `day.days`, which are those since 1970-01-01. If its type has a time, there is `day.hour`, and
-    `day.days` has a fraction. The time is that of the date's own time zone.
+    `day.days` since 1970-01-01. If its type has a time, `day.days` has a fraction,
+    and there is `day.hour`, in the date's own time zone.
 
     Parameters
     ----------
@@ -35,8 +33,8 @@ def date_features(x: Any) -> Any:
     Returns
     -------
     dict or dataframe
-        The features, those that are no dates as they are. Of a missing date in a dict nothing is
-        left; in a dataframe its numbers are missing.
+        The features; those that are not dates stay as they are. A missing date adds nothing to a
+        dict, and missing numbers to a dataframe.
 
     Raises
     ------
@@ -61,34 +59,32 @@ def date_features(x: Any) -> Any:
     """
     if not isinstance(x, dict) and nw.dependencies.is_into_dataframe(x):
         return of_frame(frames.read_frame(x)).to_native()
-    x = as_dict(x)
-    found: dict[Hashable, Any] = {}
+    x, numbers = as_dict(x), {}
     for name, value in x.items():
         if not is_date(value):
-            found[name] = value
+            numbers[name] = value
         elif not is_missing(value):
-            found |= dict(zip(names_of(name, x), _parts(value), strict=False))
-    return found
+            numbers |= dict(zip(names_of(name, x), _parts(value), strict=False))
+    return numbers
 
 
 def of_frame(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """Return a dataframe with numbers in the place of its columns of dates, if there are any."""
-    names: list[Any] = []
-    found: dict[str, Any] = {}
+    """Return a dataframe with numbers in place of its columns of dates, if there are any."""
+    columns: list[Any] = []
     for name, dtype in frame.schema.items():
-        may_be = dtype in (nw.Datetime, nw.Date, nw.Object)
-        columns = _columns(frame.get_column(name), dtype) if may_be else []
-        new = names_of(name, frame.columns)[: len(columns)] if columns else []
-        names += new or [name]
-        found |= zip(new, columns, strict=True)
-    if not found:
-        return frame
-    make = functools.partial(nw.new_series, backend=frame.implementation)
-    return frame.with_columns(*(make(*pair) for pair in found.items())).select(names)
+        parts: list[Any] = []
+        if dtype in (nw.Datetime, nw.Date):
+            parts = _expressions(nw.col(name), has_time=dtype == nw.Datetime)
+        elif dtype == nw.Object:
+            parts = _series(frame.get_column(name))
+        names = names_of(name, frame.columns) if parts else [name]
+        new = zip(parts or [nw.col(name)], names, strict=False)
+        columns += [part.alias(part_name) for part, part_name in new]
+    return frame.select(*columns)
 
 
 def names_of(name: Hashable, others: Any = ()) -> list[str]:
-    """Return the names of the numbers of a date; raise ValueError if others have one of them."""
+    """Return the names of the numbers of a date; raise ValueError if another feature has one."""
     names = [f"{name}.{part}" for part in PARTS]
     for new in names:
         if new in others:
@@ -111,25 +107,23 @@ def _parts(date: Any) -> list[float]:
     return parts
 
 
-def _columns(series: nw.Series[Any], dtype: Any) -> list[NDArray[Any]]:
-    """Return the same for a column, NaN where a date is missing; nothing if it holds no dates."""
-    if dtype == nw.Object:
-        values = series.to_list()
-        known = [value for value in values if not is_missing(value)]
-        if not known or not all(map(is_date, known)):
-            return []
-        blank = [np.nan] * len(PARTS)
-        rows = [blank if is_missing(v) else [*_parts(v), np.nan][: len(PARTS)] for v in values]
-        *columns, hours = np.array(rows).T
-        return columns if np.isnan(hours).all() else [*columns, hours]
-    naive = series.dt.replace_time_zone(None) if dtype == nw.Datetime else series
-    times = np.asarray(naive.cast(nw.Datetime("us")).to_numpy()).astype("M8[us]")
-    day = times.astype("M8[D]")
-    days = day.astype(np.int64)
-    year, months = times.astype("M8[Y]"), times.astype("M8[M]").astype(np.int64)
-    columns = [(days + _THURSDAY) % 7, months % 12 + 1, (day - year).astype(np.int64) + 1, days]
-    if dtype == nw.Datetime:
-        columns[3] = days + (times - day) / np.timedelta64(1, "D")
-        columns.append((times - day).astype("m8[h]").astype(np.int64))
-    missing = np.isnat(times)
-    return [np.where(missing, np.nan, column) for column in columns] if missing.any() else columns
+def _expressions(date: nw.Expr, *, has_time: bool) -> list[nw.Expr]:
+    """Return the numbers of a column of dates."""
+    date = date.dt.replace_time_zone(None) if has_time else date
+    time = date.cast(nw.Datetime("us")).dt.timestamp("us")
+    day = time // _DAY
+    parts = [date.dt.weekday() - 1, date.dt.month(), date.dt.ordinal_day(), day]
+    return [*parts[:3], day + (time - day * _DAY) / _DAY, date.dt.hour()] if has_time else parts
+
+
+def _series(column: nw.Series[Any]) -> list[nw.Series[Any]]:
+    """Return the numbers of a column of objects, or none if one of them is not a date."""
+    dates = [None if is_missing(value) else value for value in column.to_list()]
+    if not any(map(is_date, dates)) or not all(date is None or is_date(date) for date in dates):
+        return []
+    rows = np.full((len(dates), len(PARTS)), np.nan)
+    for row, date in zip(rows, dates, strict=True):
+        parts = [] if date is None else _parts(date)
+        row[: len(parts)] = parts
+    numbers = [part for part in rows.T if not np.isnan(part).all()]
+    return [nw.new_series("", part, backend=column.implementation) for part in numbers]

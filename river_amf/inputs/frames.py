@@ -1,6 +1,6 @@
-"""Reading and writing of dataframes of any library that narwhals supports.
+"""Read and make dataframes and series of any library that narwhals supports.
 
-Pandas takes as long to import as the rest of this package; it waits until the first block of rows.
+Functions import pandas, which takes half a second, so that single samples never need it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from river_amf.inputs.kinds import EXACT, LARGEST_WEIGHT, as_category, check_wei
 if TYPE_CHECKING:
     import pandas as pd
 
-# Types whose values are equal only if they are the same in every respect.
+_CATEGORICAL = (nw.Categorical, nw.Enum)
+# Types whose equal values are the same in every respect.
 _ALIKE = frozenset({str, bytes, int, bool, type(None)})
 _KINDS = {"f": float, "i": int, "u": int, "b": bool}  # by the kind of a dtype of numpy
 
@@ -92,27 +93,21 @@ def _read_column(name: Hashable, series: Any) -> Column:
         kind = bool if dtype == nw.Boolean else int if dtype.is_integer() else float
         return Column(name, _numbers(series), kind=kind)
     values = series.to_list()
-    if _is_categorical(dtype):
+    if dtype in _CATEGORICAL:
         categories = {value: as_category(value) for value in dict.fromkeys(values)}
         values = [categories[value] for value in values]
     return factorize(name, values)
 
 
-def _is_categorical(dtype: Any) -> bool:
-    """Whether a dtype, as narwhals knows it, declares that its values are categories."""
-    return bool(dtype in (nw.Categorical, nw.Enum))
-
-
 def as_samples(frame: nw.DataFrame[Any]) -> Iterator[dict[Any, Any]]:
-    """Yield the rows of a dataframe as samples, each the same as in a block.
+    """Yield the rows of a dataframe as samples with the same values as in a block.
 
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"size": [2], "floor": pd.Categorical([3])})
     >>> list(as_samples(read_frame(frame)))
     [{'size': 2, 'floor': '3'}]
     """
-    dtypes = zip(frame.columns, (series.dtype for series in frame.iter_columns()), strict=True)
-    categorical = [name for name, dtype in dtypes if _is_categorical(dtype)]
+    categorical = [name for name, dtype in frame.schema.items() if dtype in _CATEGORICAL]
     for x in frame.iter_rows(named=True):
         for name in categorical:
             x[name] = as_category(x[name])
@@ -120,7 +115,7 @@ def as_samples(frame: nw.DataFrame[Any]) -> Iterator[dict[Any, Any]]:
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Whether a dtype is a numpy dtype of real numbers."""
+    """Return whether a dtype is a numpy dtype of real numbers."""
     return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
@@ -138,7 +133,7 @@ def _numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
 
 
 def factorize(name: Hashable, values: list[Any]) -> Column:
-    """Code values of any type by the distinct ones; values that may be unusual by their rows."""
+    """Return values of any type as codes; values of unusual types have a code for each row."""
     import pandas as pd
 
     types = set(map(type, values))
@@ -147,18 +142,17 @@ def factorize(name: Hashable, values: list[Any]) -> Column:
     if types == {str}:
         codes, texts = pd.factorize(_objects(values))
         return Column(name, None, codes.astype(np.int64), texts.tolist())
-    keys = (
-        (type(value), value if type(value) in _ALIKE else row) for row, value in enumerate(values)
-    )
     table: dict[Any, int] = {}
-    listed = [table.setdefault(key, len(table)) for key in keys]
+    keys = ((type(v), v if type(v) in _ALIKE else row) for row, v in enumerate(values))
+    codes = np.array([table.setdefault(key, len(table)) for key in keys], np.int64)
     distinct = [value if kind in _ALIKE else values[value] for kind, value in table]
-    return Column(name, None, np.array(listed, np.int64), distinct)
+    return Column(name, None, codes, distinct)
 
 
 def read_labels(y: Any, n_rows: int) -> Column:
     """Return labels as a column, or raise TypeError or ValueError."""
-    return factorize("y", read_list("y", y, n_rows))
+    values = read_vector("y", y, n_rows)
+    return factorize("y", values if isinstance(values, list) else values.tolist())
 
 
 def read_targets(y: Any, n_rows: int) -> Column:
@@ -182,27 +176,17 @@ def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
     return np.fromiter(checked, np.float64, n_rows)
 
 
-def read_list(name: str, values: Any, n_rows: int) -> list[Any]:
-    """Return any series, array or list as a list."""
-    vector = read_vector(name, values, n_rows)
-    return vector if isinstance(vector, list) else [*vector.tolist()]
-
-
 def read_vector(name: str, values: Any, n_rows: int) -> Any:
     """Return any series, array or list as a numpy array of real numbers or a list."""
     import pandas as pd
 
+    must = f"{name} must be a series, an array or a list"
     if isinstance(values, pd.MultiIndex):
-        raise TypeError(
-            f"{name} must be a series, an array or a list, got a MultiIndex; "
-            f"pass list({name}) to make its tuples the values"
-        )
+        raise TypeError(f"{must}, got a MultiIndex; pass list({name}), whose values are tuples")
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
-            raise ValueError(
-                f"{name} must have one dimension, got an array of shape {values.shape}"
-            )
-        values = unmasked(values) if isinstance(values, np.ma.MaskedArray) else values
+            raise ValueError(f"{name} must have one dimension, got the shape {values.shape}")
+        values = unmasked(values)
         if values.dtype.kind in "mM":
             try:
                 values = pd.Series(values)
@@ -213,20 +197,15 @@ def read_vector(name: str, values: Any, n_rows: int) -> Any:
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         result = list(values)
     elif nw.dependencies.is_into_dataframe(values):
-        raise TypeError(
-            f"{name} must be a series, an array or a list, got a dataframe; pass a column of it, "
-            f"such as {name}['target']"
-        )
+        raise TypeError(f"{must}, got a dataframe; pass a column of it, such as {name}['target']")
     elif hasattr(values, "to_pylist"):  # pyarrow's Array, which narwhals does not support
         result = list(values.to_pylist())
     else:
         try:
             result = nw.from_native(values, series_only=True).to_list()
         except TypeError:
-            raise TypeError(
-                f"{name} must be a series, an array or a list, got {shown(values)} of type "
-                f"{type(values).__name__}"
-            ) from None
+            kind = type(values).__name__
+            raise TypeError(f"{must}, got {shown(values)} of type {kind}") from None
     if len(result) != n_rows:
         raise ValueError(f"X has {n_rows} rows, but {name} has {len(result)} values")
     return result
@@ -248,20 +227,16 @@ def check_order(X: Any, **vectors: Any) -> None:
             )
 
 
-def unmasked(values: np.ma.MaskedArray[Any, Any]) -> NDArray[Any]:
-    """Return a masked array as a plain one, with NaN, NaT or None where something is masked."""
+def unmasked(values: Any) -> Any:
+    """Return a masked array as a plain one with NaN, NaT or None; anything else as it is."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
     mask, plain = np.ma.getmaskarray(values), np.asarray(values)
-    if mask.dtype.names is not None:
-        fields = np.ascontiguousarray(mask).view(np.bool_).reshape(*mask.shape, -1)
-        mask = np.asarray(fields.any(axis=-1))
     if not mask.any():
         return plain
     plain = plain.copy() if plain.dtype.kind in "fcmM" else plain.astype(object)
     plain[mask] = None if plain.dtype == object else "NaT" if plain.dtype.kind in "mM" else np.nan
     return plain
-
-
-# Answers: of pandas for pandas, with its index, and of narwhals for all other libraries
 
 
 def proba_frame(
@@ -296,27 +271,26 @@ def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[str]:
     return names
 
 
-def check_column_names(frame: nw.DataFrame[Any], known: Iterable[Hashable], y: Any) -> None:
-    """Raise ValueError if `column_names` would do so once the labels in `y` are known."""
+def check_column_names(frame: nw.DataFrame[Any], labels: Iterable[Hashable], y: Any) -> None:
+    """Raise ValueError if the labels so far and those in `y` cannot all name columns."""
     if not _is_pandas(frame):  # which takes any label as a name
         with suppress(TypeError):  # a bad label is rejected later, where labels are checked
-            labels = dict.fromkeys([*known, *read_labels(y, len(frame)).values])
-            column_names(frame, [*labels])
+            column_names(frame, [*dict.fromkeys([*labels, *read_labels(y, len(frame)).values])])
 
 
 def label_series(
     frame: nw.DataFrame[Any], labels: list[Hashable], codes: NDArray[np.int64] | None
 ) -> Any:
-    """Return labels, given their codes (or None), as a series of the same library as `frame`."""
+    """Return the labels of some codes, or of None, as a series of the library of `frame`."""
     import pandas as pd
 
-    taken = _objects([None] * len(frame)) if codes is None else _objects(labels)[codes]
+    values = _objects([None] * len(frame)) if codes is None else _objects(labels)[codes]
     if _is_pandas(frame):
-        series = pd.Series(taken, index=frame.to_native().index, dtype=object)
+        series = pd.Series(values, index=frame.to_native().index, dtype=object)
         return series if codes is None else _inferred(series)
     with suppress(Exception):  # each library has its own
-        narwhal = nw.new_series("", taken.tolist(), backend=frame.implementation)
-        if narwhal.to_list() == taken.tolist():  # not rounded, or lists instead of tuples
+        narwhal = nw.new_series("", values.tolist(), backend=frame.implementation)
+        if narwhal.to_list() == values.tolist():  # not rounded, or lists instead of tuples
             return narwhal.to_native()
     raise TypeError(
         f"labels {shown(labels)} of several types, or of one that it cannot hold as they are, do "
@@ -334,7 +308,7 @@ def number_series(frame: nw.DataFrame[Any], numbers: NDArray[np.float64]) -> Any
 
 
 def _inferred(objects: Any) -> Any:
-    """Return objects of pandas in a type of their own, if it can hold each of them as it is."""
+    """Return objects of pandas in a narrower dtype that keeps each of them as it is."""
     with suppress(NotImplementedError, UnicodeError):  # as of float16, or text that is not valid
         inferred = objects.infer_objects()
         return inferred if inferred.tolist() == objects.tolist() else objects
@@ -342,5 +316,5 @@ def _inferred(objects: Any) -> Any:
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:
-    """Return a one-dimensional array of objects, even if they are tuples or lists."""
+    """Return a one-dimensional array of objects, also of tuples or lists."""
     return np.fromiter(values, object, len(values))

@@ -90,13 +90,13 @@ class Block:
             for name, values in (("y", self.y), ("w", self.w))
             if values is not None
         }
-        found = method(X, **series)
+        answers = method(X, **series)
         if predict == "predict_proba":
-            labels, table = [*found.columns], found.to_numpy().tolist()
+            labels, table = [*answers.columns], answers.to_numpy().tolist()
             pairs = [() if np.isnan(row).any() else zip(labels, row, strict=True) for row in table]
             return [*map(dict, pairs)]
         # the frame without columns of a river classifier without labels
-        return found.tolist() if predict and found.ndim == 1 else [None] * len(rows)
+        return answers.tolist() if predict and answers.ndim == 1 else [None] * len(rows)
 
     def _give_one(self, row: int, model: Any, predict: str) -> Any:
         x = self._samples[row]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import methodcaller
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self
 
-from river import base, compose
+from river import base
 
-from river_amf.forest import Forest
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import check_sample, is_hashable, is_missing, shown
 from river_amf.keyed.blocks import Block, key_names
@@ -20,29 +18,15 @@ from river_amf.keyed.keys import key_of, key_text
 from river_amf.keyed.store import Store
 from river_amf.parameters import Check, CheckedParameters, integer
 
-_Result = TypeVar("_Result")
-
 
 def _check_key(name: str, value: Any) -> None:
     """Check for the name of a feature, or a list of such names."""
     names = key_names(value)
-    if not names or any(not is_hashable(each) or is_missing(each) for each in names):
+    if not names or not all(is_hashable(n) and not is_missing(n) for n in names):
         raise ValueError(
             f"{name} must be the name of a feature, such as 'user', or a list of names, "
             f"got {shown(value)}"
         )
-
-
-def _pipelines_learn() -> bool:
-    """Return whether pipelines learn while they predict."""
-    return getattr(compose.Pipeline, "_LEARN_UNSUPERVISED_DURING_PREDICT", False)
-
-
-def _predicting_changes(model: Any) -> bool:
-    """Return whether a prediction changes a model, as it is kept for a delayed label."""
-    while isinstance(model, compose.Pipeline):
-        model = model[-1]
-    return _pipelines_learn() or (isinstance(model, Forest) and model.max_delayed_labels > 0)
 
 
 def _check_folder(name: str, value: Any) -> None:
@@ -79,21 +63,22 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         self.key = key
         self.max_in_memory = max_in_memory
         self.folder = folder
-        self._blank: Any = None  # the model that predicts for new keys
-        self._open(type(self).__name__)
+        self._store = self._opened(type(self).__name__)
 
-    def _open(self, kind: str) -> None:
+    def _opened(self, kind: str, store: type[Store] = Store) -> Any:
+        """Return a store of the models of this kind of model."""
         about = f"the models of a {kind} with the key {self.key!r}"
-        self._store = Store(self.folder, about, self.max_in_memory)
+        make = partial(self._made_by, self.factory)
+        return store(self.folder, about, make, self.max_in_memory)
 
     @property
     def _has_learned(self) -> bool:
         return "_store" in self.__dict__  # which is opened with the parameters
 
-    def _do(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Call a function while no other thread uses the models."""
-        self._store.max_in_memory = self.max_in_memory
-        return self._store.use(call, *arguments)
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if name == "max_in_memory" and self._has_learned:
+            self._store.max_in_memory = value
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
@@ -124,12 +109,6 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
                 f"function that returns one, got a value of type {type(model).__name__}"
             )
         return model
-
-    def _new(self) -> Any:
-        """Return the model that predicts for new keys."""
-        if self._blank is None or _pipelines_learn():
-            self._blank = self._made_by(self.factory)
-        return self._blank
 
     # ------------------------------------------------------------------------------------ samples
 
@@ -163,7 +142,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         ------
         TypeError, ValueError
             If the key is not in `x`, missing (None, NaN) or of a type that keys cannot have; and
-            whatever the model raises.
+            all errors of the model.
         OSError
             If the file of models cannot be read or written, as on a full disk. The folder then
             holds the models of the last flush, and this object refuses further calls; a new one
@@ -183,8 +162,6 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         Keywords go to the model, such as `with_interval=True, level=0.5` to regressors of this
         package. For a key without a model the prediction is that of a new one.
 
-        Examples
-        --------
         >>> from river_amf import AMFRegressor, keyed
         >>> keyed.KeyedRegressor(AMFRegressor(), "shop").predict_one({"shop": "south", "day": 3})
         0.0
@@ -195,28 +172,13 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         """Call a method of the model of a sample's key."""
         text, features = self._split(x)
         call = methodcaller(method, features, *label, **options)
-        return self._do(self._at, text, "_use", call, method == "learn_one")
-
-    def _use(self, text: str, call: Callable[[Any], _Result], learns: bool) -> _Result:
-        """Call a function with the model of a key; add a new model once it has learned."""
-        model = self._store.find(text)
-        if model is None:
-            model = self._made_by(self.factory) if learns else self._new()
-            result = call(model)
-            if learns:
-                self._store.add(text, model)
-            return result
-        if learns or _predicting_changes(model):
-            self._store.changed.add(text)
-        return call(model)
-
-    # ------------------------------------------------------------------------------------- blocks
+        return self._store.call("at", text, call, method == "learn_one")
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from a block of samples: the rows of each key, in their order.
 
-        Models with `learn_many` learn 200 or more rows of a key as one block, others row by row.
-        Lengths, keys and weights are checked before any row is learned. A row that a model
+        Models with `learn_many` learn 200 or more rows of a key as one block, other rows one by
+        one. Lengths, keys and weights are checked before any row is learned. A row that a model
         cannot learn is an error: keys with earlier first rows have learned, later ones have not.
 
         Parameters
@@ -237,9 +199,9 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         >>> from river_amf import AMFClassifier, keyed
         >>> model = keyed.KeyedClassifier(AMFClassifier(seed=1), "user")
         >>> X = pd.DataFrame({"user": ["ann", "bob", "ann"], "price": [1.0, 1.0, 9.0]})
-        >>> model.learn_many(X, ["buys", "waits", "waits"])
+        >>> model.learn_many(X, ["buys", "leaves", "leaves"])
         >>> model.predict_many(X).tolist()
-        ['buys', 'waits', 'waits']
+        ['buys', 'leaves', 'leaves']
         """
         self._answers(Block(X, self.key, (y, w)), "")
 
@@ -249,8 +211,6 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         The predictions are in the order of the rows, as a series from the same library as `X`; None
         where a classifier has no label.
 
-        Examples
-        --------
         >>> import pandas as pd
         >>> from river_amf import AMFClassifier, keyed
         >>> X = pd.DataFrame({"user": ["bob"], "price": [3.0]})
@@ -262,44 +222,36 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def _answers(self, block: Block, predict: str) -> list[Any]:
         """Return the predictions for the rows, if `predict` is a method, and learn the rows."""
-        by_row = self._do(self._give, block, predict)
+        by_row = self._store.call("give", block, predict)
         return [by_row[row] for row in range(len(block))]
-
-    def _give(self, block: Block, predict: str) -> dict[int, Any]:
-        """Give each model its rows; return the predictions by row."""
-        by_row: dict[int, Any] = {}
-        for text, rows in block.rows.items():
-            call = partial(block.give, text, predict=predict)
-            by_row.update(zip(rows, self._use(text, call, block.y is not None), strict=True))
-        return by_row
 
     # ------------------------------------------------------------------------------------- models
 
     def __getitem__(self, key: Any) -> Any:
         """Return the model of a key (over workers a copy), or raise KeyError if there is none."""
-        model = self._do(self._at, key_text(key), "find")
+        model = self._store.call("find", key_text(key))
         if model is None:
             raise KeyError(key)
         return model
 
     def __delitem__(self, key: Any) -> None:
-        """Forget the model of a key, or raise KeyError if there is none."""
-        if not self._do(self._at, key_text(key), "remove"):
+        """Remove the model of a key, or raise KeyError if there is none."""
+        if not self._store.call("remove", key_text(key)):
             raise KeyError(key)
 
     def __contains__(self, key: object) -> bool:
         try:
-            return bool(self._do(self._at, key_text(key), "has"))
+            return bool(self._store.call("has", key_text(key)))
         except INVALID:
             return False
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the keys that have a model, in no particular order."""
-        return map(key_of, itertools.chain(*self._do(self._everywhere, "texts")))
+        return map(key_of, self._store.call("texts"))
 
     def __len__(self) -> int:
         """Return the number of keys that have a model."""
-        return sum(map(len, self._do(self._everywhere, "texts")))
+        return len(self._store.call("texts"))
 
     def __bool__(self) -> bool:
         """Return True, as a model without keys is still a model."""
@@ -308,23 +260,15 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     __eq__ = object.__eq__  # a mapping would be compared with its models
     __hash__ = object.__hash__
 
-    def _at(self, text: str, method: str, *arguments: Any) -> Any:
-        """Call a method of the pool, or a private one, where the model of a key lives."""
-        return getattr(self if method[0] == "_" else self._store, method)(text, *arguments)
-
-    def _everywhere(self, method: str) -> list[Any]:
-        """Return what a method of each pool returns."""
-        return [getattr(self._store, method)()]
-
     @property
     def n_in_memory(self) -> int:
         """Number of models in memory."""
-        return sum(map(len, self._do(self._everywhere, "sizes")))
+        return len(self._store.call("sizes"))
 
     @property
     def memory_usage(self) -> int:
         """Memory used by the models in memory, in bytes, as river measures it."""
-        return sum(map(sum, self._do(self._everywhere, "sizes")))
+        return sum(self._store.call("sizes"))
 
     _raw_memory_usage = memory_usage
 
@@ -333,7 +277,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     @property
     def position(self) -> Any:
         """The position noted with the last `flush`, or None."""
-        return self._do(self._store.position)
+        return self._store.call("position")
 
     def flush(self, position: Any = None) -> None:
         """Commit the changes of all models to the folder.
@@ -366,10 +310,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         ...         list(model), model.position
         (['ann'], 1)
         """
-        self._do(self._flush, position)
-
-    def _flush(self, position: Any) -> None:
-        self._store.flush(position)
+        self._store.call("flush", position)
 
     def close(self) -> None:
         """Release the folder for another object or process; changes since the last flush are lost.
@@ -377,13 +318,11 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         A `with` statement flushes at its end, with the last position, and closes; after an error
         it closes only.
 
-        Examples
-        --------
         >>> from river.linear_model import LogisticRegression
         >>> from river_amf.keyed import KeyedClassifier
         >>> KeyedClassifier(LogisticRegression(), "user").close()
         """
-        self._store.run(self._store.close)
+        self._store.close()
 
     def __enter__(self) -> Self:
         return self
@@ -400,8 +339,6 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     ) -> Self:
         """Return an object with the same parameters and no models, nor the folder.
 
-        Examples
-        --------
         >>> from river.linear_model import LogisticRegression
         >>> from river_amf.keyed import KeyedClassifier
         >>> KeyedClassifier(LogisticRegression(), "user").clone({"key": "shop"}).key
@@ -415,15 +352,13 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the parameters, and without a folder all models."""
-        models = self._do(self._packed) if self.folder is None else []
-        folder = None if self._store.path is None else str(self._store.path.parent)
-        return self.__dict__ | {"folder": folder, "_blank": None, "_store": models}
-
-    def _packed(self) -> list[tuple[str, bytes]]:
-        return self._store.packed(self._store.texts())
+        path = self._store.path
+        if path is not None:
+            return self.__dict__ | {"folder": str(path.parent), "_store": []}
+        return self.__dict__ | {"_store": self._store.call("packed")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         models = state.pop("_store")
         self.__dict__.update(state)
-        self._open(type(self).__name__)
-        self._store.put(models)
+        self._store = self._opened(type(self).__name__)
+        self._store.call("put", models)

@@ -16,10 +16,10 @@ from river_amf.keyed.keyed_model import KeyedModel
 class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     """A classifier for each key, such as a user, a sensor or a shop.
 
-    A feature of each sample, the key, says whose sample it is. The model of that key alone learns
-    it or predicts it, and does not see the key. A new key gets a new model with the first sample
-    that is learned; before that, a blank one answers for it. It is also a mapping from keys to
-    models: `model["ann"]`, `"ann" in model`, `len(model)`, `del model["ann"]`.
+    A feature of each sample is its key. The model of that key alone learns or predicts the sample,
+    without the key. A new key gets a new model with the first sample that is learned; until then, a
+    blank model predicts. It is also a mapping from keys to models: `model["ann"]`,
+    `"ann" in model`, `len(model)`, `del model["ann"]`.
 
     Parameters
     ----------
@@ -45,13 +45,12 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     inside, where each key has its own, `KeyedClassifier(StandardScaler() | model, "user")`; or
     pass the key by them: `(Select("user") + (Discard("user") | StandardScaler())) | keyed`.
 
-    **Pickles in a folder run code**: open only folders that you trust. It holds an SQLite file with
-    a pickle of each model. After a crash, or an error such as a full disk, it holds the models of
-    the last `flush`.
+    **Pickles in a folder run code**: open only folders that you trust. The folder has an SQLite
+    file with a pickle of each model. After a crash, or an error such as a full disk, it holds the
+    models of the last `flush`.
 
-    A keyed model can be pickled if its factory can. With a folder, the pickle and the copy hold its
-    path, and so need the folder to be released (`close`); without one they hold all models. A clone
-    has no models, and no folder.
+    A keyed model can be pickled if its factory can. With a folder, pickles and copies hold its
+    path, and need the folder to be released (`close`); without one they hold all models.
 
     Any thread may make any call. Changes to a model that was taken out, as by `model["ann"]`, may
     be lost once it has been moved.
@@ -77,16 +76,13 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label, with the model of the sample's key.
 
-        Examples
-        --------
         >>> from river_amf import AMFClassifier, keyed
         >>> model = keyed.KeyedClassifier(AMFClassifier(), "user")
         >>> model.learn_one({"user": "ann", "price": 3.0}, "buys")
         >>> model.predict_proba_one({"user": "ann"}), model.predict_proba_one({"user": "bob"})
         ({'buys': 1.0}, {})
         """
-        found: dict[Any, float] = self._call("predict_proba_one", x, **kwargs)
-        return found
+        return self._call("predict_proba_one", x, **kwargs)  # type: ignore[no-any-return]
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label for each row, with the model of its key.
@@ -94,8 +90,6 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         They are a frame with a column for each label that a model has learned: 0 for rows whose
         model has not learned it, and NaN for rows whose model has learned none.
 
-        Examples
-        --------
         >>> import pandas as pd
         >>> from river_amf import AMFClassifier, keyed
         >>> model = keyed.KeyedClassifier(AMFClassifier(), "user")
@@ -113,17 +107,14 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         It takes what `learn_many` takes, and returns what `predict_proba_many` does, with columns
         for the labels of this block, too.
 
-        Examples
-        --------
         >>> import pandas as pd
         >>> from river_amf import AMFClassifier, keyed
         >>> model = keyed.KeyedClassifier(AMFClassifier(), "user")
-        >>> X = pd.DataFrame({"user": ["ann", "bob", "ann"], "price": [1.0, 1.0, 9.0]})
-        >>> model.predict_proba_then_learn_many(X, ["buys", "waits", "waits"])
-           buys  waits
-        0   NaN    NaN
-        1   NaN    NaN
-        2   1.0    0.0
+        >>> X = pd.DataFrame({"user": ["ann", "ann"], "price": [1.0, 9.0]})
+        >>> model.predict_proba_then_learn_many(X, ["buys", "leaves"])
+           buys  leaves
+        0   NaN     NaN
+        1   1.0     0.0
         """
         block = Block(X, self.key, (y, w))
         frames.check_column_names(block.frame, [], block.y)
@@ -143,7 +134,7 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
 class KeyedRegressor(KeyedModel, base.MiniBatchRegressor):
     """A regressor for each key, such as a user, a sensor or a shop.
 
-    It is `KeyedClassifier` for numbers, with the same parameters, notes and methods.
+    It is as `KeyedClassifier`, with the same parameters, notes and methods.
 
     Examples
     --------
@@ -165,12 +156,10 @@ class KeyedRegressor(KeyedModel, base.MiniBatchRegressor):
 
         It takes what `learn_many` takes, and returns what `predict_many` does.
 
-        Examples
-        --------
         >>> import pandas as pd
         >>> from river_amf import AMFRegressor, keyed
-        >>> model = keyed.KeyedRegressor(AMFRegressor(), "shop")
         >>> X = pd.DataFrame({"shop": ["north", "south", "north"], "day": [1, 1, 2]})
+        >>> model = keyed.KeyedRegressor(AMFRegressor(), "shop")
         >>> model.predict_then_learn_many(X, [10.0, 99.0, 11.0]).tolist()
         [0.0, 0.0, 10.0]
         """

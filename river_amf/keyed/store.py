@@ -1,4 +1,4 @@
-"""Models by key: the most recently used in memory, the others in one SQLite file.
+"""Models by key: the most recently used in memory, all others in one SQLite file.
 
 All changes since the last flush are one open transaction. A flush commits it, so after a crash the
 file holds the models of the last flush.
@@ -13,15 +13,19 @@ import sqlite3
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
+
+from river import compose
 
 from river_amf.engine.lock import Guarded, exclusive
+from river_amf.forest import Forest
 from river_amf.inputs.kinds import shown
+from river_amf.keyed.blocks import Block
 from river_amf.keyed.keys import key_of
 from river_amf.persistence import FileError
 
-_Result = TypeVar("_Result")
 _FORMAT = 0x616D6602  # the application id of the file: "amf" and a version
 _CREATE = (
     f"PRAGMA application_id = {_FORMAT}",
@@ -33,21 +37,29 @@ _NOTE = "INSERT OR REPLACE INTO notes VALUES (?, ?)"
 
 
 class Store(Guarded):
-    """Models by the texts of their keys.
+    """Models by the texts of their keys; `call` is how to use them.
 
-    Its methods are called by `use`. Without a folder the file is a temporary one without a name.
-    After an error of SQLite the store is closed, which undoes all changes since the last flush.
+    Without a folder the file is a temporary one without a name. After an error of SQLite the store
+    is closed, which undoes all changes since the last flush.
 
-    >>> store = Store(None, "")
-    >>> store.add("7", "a model")
-    >>> store.find("7"), store.find("8"), store.texts()
-    ('a model', None, ['7'])
+    >>> store = Store(None, "", list)
+    >>> store.call("at", "7", lambda model: model.append(1), True)
+    >>> store.call("find", "7"), store.call("find", "8"), store.call("texts")
+    ([1], None, ['7'])
     """
 
-    def __init__(self, folder: Any, about: str, max_in_memory: int | None = None) -> None:
+    def __init__(
+        self,
+        folder: Any,
+        about: str,
+        make: Callable[[], Any],
+        max_in_memory: int | None = None,
+    ) -> None:
         super().__init__()
         self.path = None if folder is None else Path(folder, "models.sqlite").absolute()
+        self.make = make  # a model of a new key
         self.max_in_memory = max_in_memory
+        self._blank: Any = None  # the model that predicts for new keys
         self.models: OrderedDict[str, Any] = OrderedDict()  # from the least recently used on
         self.changed: set[str] = set()  # those in memory that differ from the file
         self.refusal = ""  # why the file is closed, once it is
@@ -69,8 +81,8 @@ class Store(Guarded):
         """Lock the file and create the tables, or raise FileError for the file of another."""
         self._query("PRAGMA locking_mode = EXCLUSIVE")
         ((n_tables,),) = self._query("SELECT count(*) FROM sqlite_master")
-        ((found,),) = self._query("PRAGMA application_id")
-        if n_tables and found != _FORMAT:
+        ((format_,),) = self._query("PRAGMA application_id")
+        if n_tables and format_ != _FORMAT:
             self._refuse(FileError, f"{self.path} is another database, or that of another release")
         self._query("PRAGMA journal_mode = WAL")
         self._query("PRAGMA synchronous = FULL")  # a flush is on disk when it returns
@@ -78,9 +90,9 @@ class Store(Guarded):
             self._query(statement)
         self._query("INSERT OR IGNORE INTO notes VALUES ('about', ?)", about)
         self._query("COMMIT")
-        ((known,),) = self._query("SELECT value FROM notes WHERE name = 'about'")
-        if known != about:
-            problem = f"{self.path} holds {known}, not {about}; choose another folder"
+        ((content,),) = self._query("SELECT value FROM notes WHERE name = 'about'")
+        if content != about:
+            problem = f"{self.path} holds {content}, not {about}; choose another folder"
             self._refuse(FileError, problem)
 
     def _query(self, query: str, *values: Any) -> list[Any]:
@@ -109,12 +121,12 @@ class Store(Guarded):
     def _refuse(
         self, kind: type[Exception], problem: str, cause: Exception | None = None
     ) -> NoReturn:
-        self.close(problem)
+        self._close(problem)
         raise kind(problem) from cause
 
     @exclusive
-    def use(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Call a function while no other thread uses the models.
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Call a method while no other thread uses the models.
 
         Raise OSError after an error of SQLite or `close`, RuntimeError in a forked process.
         """
@@ -125,33 +137,65 @@ class Store(Guarded):
             )
         if self.refusal:
             raise OSError(self.refusal)
-        return call(*arguments)
+        return self._route(method, *arguments)
+
+    def _route(self, method: str, *arguments: Any) -> Any:
+        return getattr(self, method)(*arguments)
+
+    @exclusive
+    def close(self) -> None:
+        """Release the file; changes since the last flush are lost."""
+        self._close("the models were released by close()")
+
+    def _close(self, refusal: str) -> None:
+        self.refusal = self.refusal or refusal
+        self._release()
 
     # ------------------------------------------------------------------------------------- models
+
+    def give(self, block: Block, predict: str) -> dict[int, Any]:
+        """Give the model of each key its rows; return the predictions by row."""
+        by_row: dict[int, Any] = {}
+        for text, rows in block.rows.items():
+            call = partial(block.give, text, predict=predict)
+            by_row.update(zip(rows, self.at(text, call, block.y is not None), strict=True))
+        return by_row
+
+    def at(self, text: str, call: Callable[[Any], Any], learns: bool) -> Any:
+        """Call a function with the model of a key; a new model is added once it has learned."""
+        model = self.find(text)
+        if model is not None:
+            if learns or _predicting_changes(model):
+                self.changed.add(text)
+            return call(model)
+        if not learns:
+            if self._blank is None or _pipelines_learn():
+                self._blank = self.make()
+            return call(self._blank)
+        model = self.make()
+        result = call(model)
+        self._make_room(1)
+        self.changed.add(text)
+        self.models[text] = model
+        return result
 
     def find(self, text: str) -> Any:
         """Return the model of a key, which may have to be read from the file, or None."""
         if text in self.models:
             self.models.move_to_end(text)
             if self.max_in_memory is not None:  # which may be lower than before
-                self.make_room(0)
+                self._make_room(0)
         elif rows := self._query("SELECT model FROM models WHERE key = ?", text):
             try:
                 model = pickle.loads(rows[0][0])
             except Exception as error:
                 problem = f"{self.path}: the model of the key {text} cannot be read: {error}"
                 raise FileError(problem) from error
-            self.make_room(1)
+            self._make_room(1)
             self.models[text] = model
         return self.models.get(text)
 
-    def add(self, text: str, model: Any) -> None:
-        """Add a model, for which the least recently used one may be moved to the file."""
-        self.make_room(1)
-        self.changed.add(text)
-        self.models[text] = model
-
-    def make_room(self, n_new: int) -> None:
+    def _make_room(self, n_new: int) -> None:
         """Move models to the file until there is room for `n_new` within the limit."""
         limit = self.max_in_memory
         while limit is not None and len(self.models) > limit - n_new:
@@ -185,15 +229,17 @@ class Store(Guarded):
 
     def remove(self, text: str) -> bool:
         """Remove the model of a key, and return whether there was one."""
-        is_known = self.has(text)
+        has_model = self.has(text)
         self._query("DELETE FROM models WHERE key = ?", text)
         self.models.pop(text, None)
         self.changed.discard(text)
-        return is_known
+        return has_model
 
-    def packed(self, texts: Iterable[str]) -> list[tuple[str, bytes]]:
-        """Return the texts of keys that have a model, of those given, and the pickled models."""
+    def packed(self, texts: Iterable[str] | None = None) -> list[tuple[str, bytes]]:
+        """Return the texts of keys that have a model, of all keys or some, and pickled models."""
         self._write([*self.models])
+        if texts is None:
+            return self._query("SELECT key, model FROM models")
         query = "SELECT key, model FROM models WHERE key = ?"
         return [row for text in texts for row in self._query(query, text)]
 
@@ -226,13 +272,20 @@ class Store(Guarded):
                 self._query(_NOTE, "position", before)
             raise
 
-    def close(self, refusal: str = "the models were released by close()") -> None:
-        """Release the file; changes since the last flush are lost."""
-        self.refusal = self.refusal or refusal
-        self._release()
-
 
 def _close(database: sqlite3.Connection, process: int) -> None:
     """Close the database in the process that opened it, but not in a fork of that."""
     if process == os.getpid():
         database.close()
+
+
+def _pipelines_learn() -> bool:
+    """Return whether pipelines learn while they predict."""
+    return getattr(compose.Pipeline, "_LEARN_UNSUPERVISED_DURING_PREDICT", False)
+
+
+def _predicting_changes(model: Any) -> bool:
+    """Return whether a prediction changes a model, as it is kept for a delayed label."""
+    while isinstance(model, compose.Pipeline):
+        model = model[-1]
+    return _pipelines_learn() or (isinstance(model, Forest) and model.max_delayed_labels > 0)

@@ -1,4 +1,4 @@
-"""Figures of what changes along a stream: curves, marks of drift, and relevance."""
+"""Figures of curves along a stream, marks of drift, and relevance."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _EVENTS = {  # column: symbol, meaning
     "drifts": ("diamond", "the error has grown"),
     "restarts": ("x", "restarts"),
 }
-_MARGIN = 1.15  # how far beyond the curves that matter a figure goes
-_HIGH = 1.5  # times as high as that, and a figure is cut off
-_FAR = 3.0  # times as far as most, and a curve is out of sight
+_MARGIN = 1.15  # of a scale above the highest curve that it shows whole
+_HIGH = 1.5  # times that curve: a scale is cut off if another one is higher
+_FAR = 3.0  # times the median curve: a curve that is higher does not count
 _BEGINNING, _WARM_UP = 0.05, 0.1  # shares of a stream that do not decide about scales
 
 
@@ -30,22 +30,21 @@ def curves(
     records: Records,
     column: str,
     title: str,
-    text: str = "",
     *,
     y: str = "",
     digits: str = ".4f",
     level: float | None = None,
     is_clipped: bool = False,
+    rangemode: str = "normal",
     unit: float = 1.0,
-    **up: Any,
 ) -> Figure | None:
     """Return the curves of a column, a line for each model, or None if no model has it.
 
-    `level` is a line across. With `is_clipped`, curves far above the others are out of sight: the
-    loss of the last label is of another order. Other options are those of plotly's axis.
+    `level` is a line across. With `is_clipped`, the axis starts at 0 and leaves out curves that
+    are far above most: the loss of the last label is of another order.
     """
-    known = {name: records.curve(name, column) for name in records.looks}
-    lines = {name: curve / unit for name, curve in known.items() if curve is not None}
+    found = {name: records.curve(name, column) for name in records.looks}
+    lines = {name: curve / unit for name, curve in found.items() if curve is not None}
     if not lines:
         return None
     traces = []
@@ -54,25 +53,21 @@ def curves(
         traces.append(trace(name, curve, records.looks[name], f"%{{y:{digits}}}", mode=mode))
     if level is not None:
         traces.append(thin_line([0, int(records.curves["n_samples"].max())], [level, level]))
-    values = pd.concat(lines.values())
-    top = top_of(records, lines) if is_clipped else None
-    up |= {"rangemode": "tozero"} if is_clipped else {}
-    if top is not None:
-        text = f"{text} Some curves lie above the top of the figure.".strip()
+    values, text = pd.concat(lines.values()), ""
+    up: dict[str, Any] = {"rangemode": "tozero" if is_clipped else rangemode}
+    if is_clipped and (top := top_of(records, lines)) is not None:
+        text = "Some curves lie above the top of the figure."
         up["range"] = [0.0, top]
     elif np.ptp(values) < 1e-9 and 0.0 <= values.iloc[0] <= 1.0:  # nothing to zoom in on
         up["range"] = [0.0, 1.05]
     hover = "x unified" if len(lines) <= _MOST_UNIFIED else "closest"
-    layout = {"yaxis": up, "hovermode": hover, "shapes": _known_drifts(records)}
+    layout = {"yaxis": up, "hovermode": hover, "shapes": _drift_lines(records)}
     name = column.replace(" ", "-").replace("_", "-")
     return Figure(name, title, traces, "samples", y or column, layout, text)
 
 
 def top_of(records: Records, lines: Mapping[str, pd.Series]) -> float | None:
-    """Return where to cut off an axis, so that what is far above the rest does not flatten it.
-
-    None if nothing is. Neither models that look at no features nor the beginning decide.
-    """
+    """Return the end of a scale that would be flattened by a few high curves, or None."""
     tops = {
         n: float(np.quantile(c.iloc[int(len(c) * _BEGINNING) :], 0.99)) for n, c in lines.items()
     }
@@ -83,8 +78,8 @@ def top_of(records: Records, lines: Mapping[str, pd.Series]) -> float | None:
     return _MARGIN * near if 0.0 < _HIGH * near < highest else None
 
 
-def _known_drifts(records: Records) -> list[dict[str, Any]]:
-    """Return lines where the stream is known to drift."""
+def _drift_lines(records: Records) -> list[dict[str, Any]]:
+    """Return dotted lines at the drifts that the stream declares."""
     upright = {"type": "line", "y0": 0, "y1": 1, "yref": "paper", "layer": "below"}
     dotted = {"color": INK, "width": 1, "dash": "dot"}
     return [{**upright, "x0": place, "x1": place, "line": dotted} for place in records.drifts]
@@ -106,9 +101,9 @@ def drifts(records: Records) -> Figure | None:
                 traces.append(trace(name, places, records.looks[name], hover, **style))
     if not traces:
         return None
-    known = " Dotted lines: where the stream is known to drift." if records.drifts else ""
-    text = f"Diamonds: ADWIN found that a model's error had grown. Crosses: trees restarted.{known}"
-    layout = rows_layout(len(names)) | {"hovermode": "closest", "shapes": _known_drifts(records)}
+    text = "Diamonds: ADWIN found that a model's error had grown. Crosses: trees restarted."
+    text += " Dotted lines: drifts of the stream." if records.drifts else ""
+    layout = rows_layout(len(names)) | {"hovermode": "closest", "shapes": _drift_lines(records)}
     layout["xaxis"] = {"range": [0, int(records.curves["n_samples"].max())]}
     title = "Drifts detected, and trees restarted"
     return Figure("drifts", title, traces, "samples", layout=layout, text=text, rows=names)

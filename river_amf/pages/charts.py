@@ -1,4 +1,4 @@
-"""Common parts of the figures of reports, as dicts of plotly: traces, layouts and numbers."""
+"""Common parts of figures, as dicts of plotly: traces, layouts and numbers."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def trace(name: str, values: pd.Series, look: Look, hover: str, **style: Any) ->
 
 
 def thin_line(x: Iterable[Any], y: Iterable[Any]) -> dict[str, Any]:
-    """Return a thin line to compare with."""
+    """Return a thin grey line for comparison."""
     style = {"mode": "lines", "line": {"color": INK, "width": 1}, "hoverinfo": "skip"}
     return {"type": "scatter", "x": [*x], "y": [*y], **style}
 
 
 def rounded(values: Iterable[float], digits: int = 4) -> list[float | None]:
-    """Return numbers with so many digits, which makes a page small, and None for NaN.
+    """Return numbers rounded to `digits` significant digits, and None for NaN.
 
     >>> rounded([0.123456, 1234567.0, 1e-15, float("nan")])
     [0.1235, 1235000.0, 0.0, None]

@@ -1,7 +1,7 @@
-"""A page of sections with text, tables and figures, as one HTML file that needs nothing else.
+"""A page of sections with text, tables and figures, as one HTML file that needs no other.
 
-`page.html` is the skeleton, and `page.css` has all colors that differ between light and dark, those
-of axes and texts in figures among them.
+`page.html` is the skeleton; `page.css` has the colors that differ between light and dark, also of
+axes and texts in figures.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import html
 import os
 import string
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -50,7 +50,7 @@ _CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["lasso2d", "select2d
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a section: traces of plotly or a table, with its title and text."""
+    """A figure of a section: traces of plotly, or a table."""
 
     id: str  # in the page: letters, digits and hyphens
     title: str
@@ -61,12 +61,12 @@ class Figure:
     text: str = ""  # a paragraph below
     rows: Sequence[str] = ()  # names that stand above the rows of the traces
     body: str = ""  # HTML in the place of traces
-    is_wide: bool = False  # whether it takes the whole width even where there is room for two
+    is_wide: bool = False  # whether it takes the whole width where there is room for two
 
 
 @dataclass(frozen=True)
 class Section:
-    """A section of a page: a title, text and figures, two abreast where there is room."""
+    """A section of a page, with figures two abreast where there is room."""
 
     title: str
     text: str = ""
@@ -104,11 +104,9 @@ class Page:
             nonce=nonce,
             title=escaped(self.title),
             style=folder.joinpath("page.css").read_text("utf-8"),
-            text=_paragraph(self.text),
-            facts="".join(
-                f"<dt>{escaped(k)}</dt><dd>{escaped(v)}</dd>" for k, v in self.facts.items()
-            ),
-            key="".join(_key_html(name, look) for name, look in self.key.items()),
+            text=_tag("p", self.text),
+            facts="".join(_tag("dt", k) + _tag("dd", v) for k, v in self.facts.items()),
+            key="".join(map(_key_html, self.key, self.key.values())),
             plotly=get_plotlyjs() if "plotly-graph-div" in body else "",
             body=body.replace("<script>", f'<script nonce="{nonce}">'),
         )
@@ -144,19 +142,21 @@ def table_html(table: pd.DataFrame, kind: str = "") -> str:
     return f'<div class="scroll" tabindex="0">{text}</div>'
 
 
+def _tag(tag: str, text: str) -> str:
+    """Return an element that holds text, or nothing if there is none."""
+    return f"<{tag}>{escaped(text)}</{tag}>" if text else ""
+
+
 def _key_html(name: str, look: Look) -> str:
     style = {"solid": "solid", "dash": "dashed", "dot": "dotted"}[look.dash]
     return f'<span><i style="border-top: 3px {style} {look.color}"></i>{name_html(name)}</span>'
 
 
 def _section_html(section: Section) -> str:
-    figures = [*section.figures]
-    if sum(not figure.is_wide for figure in figures) % 2:  # one would be alone in its row
-        figures[-1] = replace(figures[-1], is_wide=True)
-    drawn = "".join(map(_figure_html, figures))
-    grid = f'<div class="figures">{drawn}</div>' if figures else ""
-    title = f"<h2>{escaped(section.title)}</h2>"
-    return f"<section>{title}{_paragraph(section.text)}{section.body}{grid}</section>"
+    figures = "".join(map(_figure_html, section.figures))
+    grid = f'<div class="figures">{figures}</div>' if figures else ""
+    head = _tag("h2", section.title) + _tag("p", section.text)
+    return f"<section>{head}{section.body}{grid}</section>"
 
 
 def _figure_html(figure: Figure) -> str:
@@ -170,10 +170,5 @@ def _figure_html(figure: Figure) -> str:
         plot = to_html(drawn, _CONFIG, div_id=figure.id, **options)
         names = "".join(f"<div>{name_html(name)}</div>" for name in figure.rows)
         body = f'<div class="plot"><div class="rows">{names}</div>{plot}</div>'
-    caption = f"<figcaption>{escaped(figure.text)}</figcaption>" if figure.text else ""
-    title = f"<h3>{name_html(figure.title)}</h3>"
+    title, caption = f"<h3>{name_html(figure.title)}</h3>", _tag("figcaption", figure.text)
     return f'<figure class="figure{wide}">{title}{body}{caption}</figure>'
-
-
-def _paragraph(text: str) -> str:
-    return f"<p>{escaped(text)}</p>" if text else ""

@@ -1,4 +1,4 @@
-"""The colors of models, in pictures and on pages: of many models, those behind are grey."""
+"""The colors of models, in pictures and on pages."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Look:
 def looks(
     scores: Mapping[str, float], floors: Collection[str] = (), *, smaller_is_better: bool = False
 ) -> dict[str, Look]:
-    """Return how to draw each model, those that belong behind the others first.
+    """Return the style of each model, in the order of drawing.
 
-    Scores are the final ones by name, NaN if unknown. Floors, which look at no features, are dashed
-    and dotted. The best six of the other models have a color, and the rest are thin and grey.
+    Scores are the final ones by name, NaN if unknown. The best six models have a color, and
+    further ones are thin and grey. Floors, which look at no features, are dashed and dotted.
 
     >>> scores = {"a": 0.5, "b": 0.6, "c": 0.9, "d": 0.8, "e": 0.7, "f": 0.4, "g": 0.3, "last": 1.0}
     >>> drawn = looks(scores, ["last"])

@@ -1,4 +1,4 @@
-"""Figures of what was predicted: calibration and labels; residuals and intervals."""
+"""Figures of predictions: calibration and labels; residuals, targets and intervals."""
 
 from __future__ import annotations
 
@@ -14,18 +14,14 @@ from river_amf.pages.document import Figure, table_html
 from river_amf.pages.palette import INK, Look
 from river_amf.pages.records import Records
 
-_LEAST = 20  # samples of a bin whose share says anything
+_LEAST = 20  # samples in a bin of the reliability diagram
 _MOST_BARS = 100
-_IN_ORDER = 0.5  # correlation of a target with the one before, from which on rows have an order
 _UNIT = {axis: {"range": [-0.02, 1.02]} for axis in ("xaxis", "yaxis")}  # of probabilities
 _CONFIDENCE = "probability of the predicted label"
 
 
 def calibration(records: Records) -> list[Figure]:
-    """Return how often predictions were right by their probability, and how common that was.
-
-    Bins of fewer than twenty samples, whose shares are chance, are left out of the first.
-    """
+    """Return the reliability diagram, without small bins, and the distribution of confidence."""
     right, shares = [], []
     for name in records.colored:
         table, look = records.reliability.get(name), records.looks[name]
@@ -47,8 +43,8 @@ def calibration(records: Records) -> list[Figure]:
     right.insert(0, thin_line([0, 1], [0, 1]))
     text = (
         "On the thin line, predictions with a probability of 80 % are right in 80 % of the cases;"
-        " below it, the model is overconfident. The larger a point, the more samples it stands for;"
-        f" there are at least {_LEAST}."
+        " below it, the model is overconfident. A larger point has more samples, at least"
+        f" {_LEAST}."
     )
     titles = "Reliability diagram", "Distribution of the confidence"
     return [
@@ -106,51 +102,35 @@ def targets(records: Records) -> Figure | None:
     tables = {name: table for name, table in tables.items() if len(table)}
     if not tables:
         return None
-    traces = []
+    values = pd.concat([table["target"] for table in tables.values()])
+    ends = rounded([values.min(), values.max()])
+    traces = [thin_line(ends, ends)]
     for name, table in tables.items():
         style = {"mode": "markers", "marker": {"size": 4, "opacity": 0.6}}
         style["customdata"] = table["sample"].tolist()
         hover = "sample %{customdata}: target %{x:.4g}, prediction %{y:.4g}"
         points = table.set_index("target")["prediction"]
         traces.append(trace(name, points, records.looks[name], hover, **style))
-    drawn_from = pd.concat([table["target"] for table in tables.values()])
-    ends = rounded([drawn_from.min(), drawn_from.max()])
-    text = (
-        f"{max(map(len, tables.values()))} samples, drawn at random from the whole stream; those on"
-        " the line are right."
-    )
-    traces.insert(0, thin_line(ends, ends))
+    text = f"{max(map(len, tables.values()))} samples, drawn at random from the whole stream."
     layout: dict[str, Any] = {"hovermode": "closest", "height": 420}
     title = "Predictions against targets"
     return Figure("targets", title, traces, "target", "prediction", layout, text)
 
 
 def intervals(model: str, latest: pd.DataFrame, look: Look, number: int) -> Figure | None:
-    """Return the last samples with the interval in which each was expected, if there are any.
-
-    Intervals are a band where targets follow each other, and bars where rows have no order in time.
-    """
-    rows = latest.dropna().set_index("sample")
+    """Return the last samples with the interval predicted for each, or None without intervals."""
+    rows = latest.dropna().set_index("sample").iloc[-_MOST_BARS:]
     if rows.empty:
         return None
-    with np.errstate(all="ignore"):  # of targets that are all the same
-        is_in_order = len(rows) > 2 and rows["target"].autocorr() >= _IN_ORDER
-    rows = rows if is_in_order else rows.iloc[-_MOST_BARS:]
-
-    def points(column: str, look: Look, **style: Any) -> dict[str, Any]:
-        return trace(model, rows[column], look, f"%{{y:.4g}}<extra>{column}</extra>", **style)
-
-    traces = [points("target", Look(INK), mode="markers", marker={"size": 4})]
-    if is_in_order:
-        traces.insert(0, points("prediction", replace(look, width=1.5)))
-        thin = replace(look, width=0.5)
-        traces.insert(0, points("upper", thin, opacity=0.3, fill="tonexty"))
-        traces.insert(0, points("lower", thin, opacity=0.3))
-    else:
-        bars = {"type": "data", "symmetric": False, "width": 0, "thickness": 1}
-        bars["array"] = rounded(rows["upper"] - rows["prediction"])
-        bars["arrayminus"] = rounded(rows["prediction"] - rows["lower"])
-        style: dict[str, Any] = {"mode": "markers", "marker": {"size": 4}, "error_y": bars}
-        traces.insert(0, points("prediction", look, **style))
-    layout = {"hovermode": "x unified"}
-    return Figure(f"intervals-{number}", model, traces, "sample", layout=layout)
+    bars = {"type": "data", "symmetric": False, "width": 0, "thickness": 1}
+    bars["array"] = rounded(rows["upper"] - rows["prediction"])
+    bars["arrayminus"] = rounded(rows["prediction"] - rows["lower"])
+    dots: dict[str, Any] = {"mode": "markers", "marker": {"size": 4}}
+    traces = [
+        trace(model, rows[column], style, f"%{{y:.4g}}<extra>{column}</extra>", **dots, **options)
+        for column, style, options in (
+            ("prediction", look, {"error_y": bars}),
+            ("target", Look(INK), {}),
+        )
+    ]
+    return Figure(f"intervals-{number}", model, traces, "sample", layout={"hovermode": "x unified"})

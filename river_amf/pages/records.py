@@ -1,4 +1,4 @@
-"""Tables of runs along a stream, which a report draws."""
+"""The tables of a report: runs of models along one stream."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ class Records:
 
     @property
     def measure(self) -> str:
-        """The column by which models are ranked."""
+        """Column by which models are ranked."""
         return "MAE" if self.is_regression else "accuracy"
 
     @property
     def is_regression(self) -> bool:
-        """Whether numbers are predicted, and not labels."""
+        """Whether the task is regression."""
         return self.task == "regression"
 
     @property
     def models(self) -> list[str]:
-        """Names of the models that have run at all, in the order of the table."""
+        """Names of the models that have learned a sample, in the order of the table."""
         return [name for name in self.table.index if name in set(self.curves["model"])]
 
     @cached_property
     def looks(self) -> dict[str, palette.Look]:
-        """The style of each model, those behind first."""
+        """Style of each model, in the order of drawing."""
         scores = {name: float(self.table[self.measure].get(name, math.nan)) for name in self.models}
         floors = [name for name in self.floors if name in scores]
         return palette.looks(scores, floors, smaller_is_better=self.is_regression)
@@ -62,7 +62,7 @@ class Records:
         return [name for name in named if name not in self.floors]
 
     def curve(self, model: str, column: str) -> pd.Series | None:
-        """Return the known values of a column for one model by `n_samples`; None if there are none.
+        """Return a column of `curves` for one model, by `n_samples` and without NaN, or None.
 
         >>> from river_amf import evaluation
         >>> report = evaluation.report("Bananas", ["amf"], limit=1000, seed=1)

@@ -1,4 +1,4 @@
-"""The page of a run: what a stream was like for one model or several, section by section."""
+"""The page of a report, section by section."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _MEGABYTE = 1e6  # the unit of memory
 
 
 def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Page:
-    """Return the page of runs.
+    """Return the page of a report.
 
-    `displayed` is the table of results as text, with titles, and `is_error` says of which columns
-    smaller values are better.
+    `displayed` is the table of results as text, with titles; `is_error` is true for the columns in
+    which smaller values are better.
     """
-    of_task = _of_numbers if records.is_regression else _of_labels
+    of_task = _of_targets if records.is_regression else _of_labels
     sections = [
         _results(records, displayed, is_error),
         *_along(records),
@@ -36,44 +36,38 @@ def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bo
     key = {name: records.looks[name] for name in records.models if records.looks[name].is_named}
     n_others = len(records.models) - len(key)
     if n_others:
-        key |= {f"{n_others} other{'s' * (n_others > 1)}": Look(GREY)}
+        key[f"{n_others} other{'s' * (n_others > 1)}"] = Look(GREY)
     text = f"{verdict(records)} Each sample was predicted before it was learned."
     shown = [section for section in sections if section.text or section.figures]
     return Page(records.name, shown, text, records.facts, key)
 
 
 def verdict(records: Records) -> str:
-    """Return in a sentence which model is the best and by how much, or that none is ahead.
-
-    It is about the models that have seen the most samples.
-    """
-    table = records.table
+    """Return a sentence on the best of the models that have learned the most samples."""
+    table, is_error = records.table, records.is_regression
     scores = table[table["n_samples"] == table["n_samples"].max()][records.measure].dropna()
     if scores.empty:
         return "No model has a result."
-    is_error = records.is_regression
     ranked = scores.sort_values(ascending=is_error, kind="stable")
     written = "a mean absolute error of {:.4g}" if is_error else "an accuracy of {:.1%}"
-    best, *others = ranked.index
-    floors = ranked[ranked.index.isin([*records.floors])]
-    models = ranked.drop(floors.index)
-    if len(models) and len(floors) and floors.iloc[0] in (ranked[best], models.iloc[0]):
+    is_floor = ranked.index.isin([*records.floors])
+    floors, models = ranked[is_floor], ranked[~is_floor]
+    if len(models) and len(floors) and floors.iloc[0] in (ranked.iloc[0], models.iloc[0]):
         with_floor, with_model = map(written.format, (floors.iloc[0], models.iloc[0]))
         floor, model = floors.index[0], models.index[0]
         return f"No model is ahead of {floor}, with {with_floor}: {model} has {with_model}."
-    reached = written.format(ranked[best])
-    if others and ranked[others[0]] == ranked[best]:
-        return f"{best} and {others[0]} are the best, with {reached}."
-    lead = ""
-    if others:
-        second = ranked[others[0]]
-        by = f"{100 * (ranked[best] - second):.2g} percentage points above"
-        lead = f", {f'{1 - ranked[best] / second:.1%} below' if is_error else by} {others[0]}"
+    best, reached, lead = ranked.index[0], written.format(ranked.iloc[0]), ""
+    if len(ranked) > 1:
+        (first, second), name = ranked.iloc[:2], ranked.index[1]
+        if first == second:
+            return f"{best} and {name} are the best, with {reached}."
+        ahead = f"{100 * (first - second):.2g} percentage points above"
+        lead = f", {f'{1 - first / second:.1%} below' if is_error else ahead} {name}"
     return f"{best} is the best, with {reached}{lead}."
 
 
 def _results(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Section:
-    """Return the table of results, with the best figures in bold and memory in one unit."""
+    """Return the table of results, with the best figures in bold."""
     columns = {}
     for title, (column, values) in zip(displayed, records.table.items(), strict=True):
         shown = [*map(escaped, displayed[title])]
@@ -95,35 +89,28 @@ def _results(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, b
 
 
 def _section(title: str, figures: Iterable[Figure | None], text: str = "") -> Section:
-    """Return a section with those of the figures that there are, without text if there is none."""
+    """Return a section of the figures that are not None, without text if all are."""
     drawn = [figure for figure in figures if figure is not None]
     return Section(title, text if drawn else "", drawn)
 
 
 def _along(records: Records) -> list[Section]:
-    """Return the sections of what changes along any stream."""
-    measures = ("MAE", "RMSE") if records.is_regression else ("accuracy", "log-loss")
-    digits = ".4~g" if records.is_regression else ".4f"
+    """Return the sections on errors, drift and relevance along the stream."""
+    what, measures = "Accuracy", ("accuracy", "log-loss")
+    if records.is_regression:
+        what, measures = "Error", ("MAE", "RMSE")
     figures = []
     for measure in measures:
-        name, is_clipped = measure[0].upper() + measure[1:], measure != "accuracy"
+        options: Any = {"y": measure, "is_clipped": measure != "accuracy"}
+        options["digits"] = ".4~g" if records.is_regression else ".4f"
         for column, when in ((measure, _lately(records)), (f"cumulative {measure}", "so far")):
-            options: Any = {"y": measure, "digits": digits, "is_clipped": is_clipped}
-            figures.append(along.curves(records, column, f"{name} {when}", **options))
-    share = along.curves(
-        records,
-        "fading_share",
-        "Share of the fading counts",
-        "How far a forest predicts with recent samples rather than with all: it rises where the"
-        " past misleads.",
-        y="share",
-        digits=".3f",
-        rangemode="tozero",
-    )
+            title = f"{measure[0].upper()}{measure[1:]} {when}"
+            figures.append(along.curves(records, column, title, **options))
+    title, options = "Share of the fading counts", {"y": "share", "digits": ".3f"}
+    share = along.curves(records, "fading_share", title, rangemode="tozero", **options)
     events = along.drifts(records)
     unseen = "" if events else "No drift seen: no model's error has grown, and no tree restarted."
     tables = [(n, records.relevance[n]) for n in records.colored if n in records.relevance]
-    what = "Error" if records.is_regression else "Accuracy"
     return [
         _section(f"{what} along the stream", figures),
         Section("Drift", unseen, [figure for figure in (events, share) if figure]),
@@ -137,12 +124,11 @@ def _along(records: Records) -> list[Section]:
 
 
 def _lately(records: Records) -> str:
-    """Return the samples over which a point of a curve is taken."""
     return f"over the last {records.window:,} samples"
 
 
 def _of_labels(records: Records) -> list[Section]:
-    """Return the sections about the predictions of classifiers."""
+    """Return the sections on the predictions of classifiers."""
     bins = {n: records.reliability.get(n, pd.DataFrame()) for n in records.colored}
     errors = [f"{n} {predictions.calibration_error(b):.3f}" for n, b in bins.items() if len(b)]
     reports = [predictions.labels(records, n) for n in bins if len(records.labels.get(n, ()))]
@@ -158,10 +144,10 @@ def _of_labels(records: Records) -> list[Section]:
     ]
 
 
-def _of_numbers(records: Records) -> list[Section]:
-    """Return the sections about the predictions of regressors."""
-    lately = _lately(records)
-    options: Any = {"digits": ".4~g", "is_clipped": True}
+def _of_targets(records: Records) -> list[Section]:
+    """Return the sections on the predictions of regressors."""
+    coverage = along.curves(records, "coverage", f"Coverage {_lately(records)}", level=LEVEL)
+    title, options = f"Width {_lately(records)}", {"digits": ".4~g", "is_clipped": True}
     latest = [
         predictions.intervals(name, records.latest[name], records.looks[name], number)
         for number, name in enumerate(records.colored)
@@ -170,12 +156,9 @@ def _of_numbers(records: Records) -> list[Section]:
     return [
         _section(
             "Prediction intervals",
-            [
-                along.curves(records, "coverage", f"Coverage {lately}", level=LEVEL),
-                along.curves(records, "width", f"Width {lately}", **options),
-            ],
+            [coverage, along.curves(records, "width", title, **options)],  # type: ignore[arg-type]
             "Coverage: the share of targets within their interval. The thin line is at the level"
-            f" asked for, {LEVEL:.0%}.",
+            f" of the intervals, {LEVEL:.0%}.",
         ),
         _section("Intervals of the last samples", latest, "Grey: the targets."),
         _section("Residuals", [predictions.residuals(records), predictions.targets(records)]),
@@ -183,9 +166,8 @@ def _of_numbers(records: Records) -> list[Section]:
 
 
 def _size(records: Records) -> Section:
-    """Return the section of nodes and memory."""
+    """Return the section on nodes and memory."""
     draw = functools.partial(along.curves, records, rangemode="tozero")
     nodes = draw("n_nodes", "Nodes of all trees", y="nodes", digits=",")
-    return _section(
-        "Size", [nodes, draw("memory", "Memory", y="MB", digits=".3~f", unit=_MEGABYTE)]
-    )
+    memory = draw("memory", "Memory", y="MB", digits=".3~f", unit=_MEGABYTE)
+    return _section("Size", [nodes, memory])

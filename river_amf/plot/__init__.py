@@ -1,6 +1,6 @@
 """Plots with matplotlib 3.8 or later.
 
-Every function draws on the axes it is given, or on those of a new figure, and returns the axes.
+Every function draws on `ax`, or in a new figure, and returns the axes.
 """
 
 from river_amf.plot.forest_views import importance, tree

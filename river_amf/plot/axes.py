@@ -24,7 +24,7 @@ __all__ = ["Axes", "Rectangle", "plt", "to_rgb"]
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float] = (8.0, 3.0)) -> Axes:
-    """Return the given axes, or those of a new figure, whose size is in inches."""
+    """Return `ax`, or the axes of a new figure, whose size is in inches."""
     if ax is None:
         return plt.subplots(figsize=size, layout="constrained")[1]
     if not isinstance(ax, Axes):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -37,8 +36,7 @@ _PALE = "#9fc9e5"  # color of a standard deviation
 _Content = tuple[str, list[tuple[float, float, str, str]]]
 
 
-@dataclass
-class _Node:
+class _Node(NamedTuple):
     """A drawn node: its row of `inspection.node_table`, and its position."""
 
     row: Any
@@ -51,12 +49,11 @@ class _Node:
 def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) -> Axes:
     """Draw a tree of a forest, with its root on the left.
 
-    Each node shows its split, what it knows of its samples, its share of the mass left over by the
-    nodes above it, and its resulting mass in the prediction for samples that reach it (see
-    `inspection.path`). It knows the counts of the labels, also drawn as a bar. In a tree of a
-    regressor it knows the mean and the standard deviation of the targets, with the number of
-    samples in parentheses; the bar goes from one standard deviation below the mean to one above it,
-    on a scale that is the same for all nodes. Samples for which the split is true go up.
+    Each node shows its split, its share of the mass left over by the nodes above it, and its
+    resulting mass in the prediction for samples that reach it (see `inspection.path`). Samples for
+    which the split is true go up. A classifier's node shows the counts of the labels, also as a
+    bar; a regressor's the mean and the standard deviation of the targets, with the number of
+    samples in parentheses, and a bar of one standard deviation around the mean, on one scale.
 
     Parameters
     ----------
@@ -65,10 +62,9 @@ def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) 
     tree
         Index of the tree, from 0.
     max_depth
-        Maximum depth of the nodes drawn, where the root has depth 0. For deeper nodes only their
-        number is shown.
+        Maximum depth of the nodes drawn, 0 for the root alone. Deeper nodes are counted.
     ax
-        Axes to draw on; by default those of a new figure that is large enough.
+        Axes to draw on; by default of a new figure.
 
     Examples
     --------
@@ -92,7 +88,7 @@ def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) 
     rows = [node.row for node in nodes.values()]
     n_levels = 1 + max(row.depth for row in rows)
     n_rows = 1.0 + max(node.place for node in nodes.values())
-    colors = label_colors(rows[0].counts) if "counts" in table.columns else {}
+    colors = label_colors(rows[0].counts) if "counts" in table else {}
     height = 0.25 * max(1, -(-len(colors) // n_levels)) + max(1.0, 0.66 * n_rows)
     ax = new_axes(ax, (0.5 + 2.4 * n_levels, height))
     ax.set_axis_off()
@@ -134,33 +130,31 @@ def _of_targets(row: Any, low: float, high: float) -> _Content:
 
 
 def _lay_out(table: pd.DataFrame, max_depth: int, *, use_aggregation: bool) -> dict[int, _Node]:
-    """Return the nodes to draw by their numbers, parents first, with their positions."""
+    """Return the nodes to draw by their numbers, parents first."""
     # Each end of the drawn tree takes one row; a parent is centered between its children.
-    numbered: Iterable[Any] = table.itertuples()
-    rows = {row.node: row for row in numbered}
+    rows: dict[int, Any] = {row.node: row for row in table.itertuples()}  # type: ignore[misc]
     n_nodes = dict.fromkeys(rows, 1)
     for row in sorted(rows.values(), key=lambda row: -row.depth):
-        if row.parent in rows:
+        if row.parent >= 0:
             n_nodes[row.parent] += n_nodes[row.node]
     nodes: dict[int, _Node] = {}
     ends = itertools.count()
 
     def lay_out(number: int, remaining: float) -> float:
         """Add a subtree, and return the position of its root."""
-        row = rows[number]
-        share = 1.0 if row.left < 0 else 0.0
-        if use_aggregation and row.left >= 0:
-            share = float(np.exp(-np.logaddexp(0.0, -row.log_odds)))
+        row, share = rows[number], 1.0
+        if row.left >= 0:
+            share = np.exp(-np.logaddexp(0.0, -row.log_odds)) if use_aggregation else 0.0
         is_end = row.left < 0 or row.depth == max_depth
-        n_below = n_nodes[number] - 1 if is_end else 0
-        nodes[number] = node = _Node(row, 0.0, share, remaining * share, n_below)
         below = () if is_end else (row.left, row.right)
         places = [lay_out(child, remaining * (1.0 - share)) for child in below]
-        node.place = sum(places) / 2 if places else float(next(ends))
-        return node.place
+        place = sum(places) / 2 if places else float(next(ends))
+        n_below = n_nodes[number] - 1 if is_end else 0
+        nodes[number] = _Node(row, place, share, remaining * share, n_below)
+        return place
 
     lay_out(table.loc[table["parent"] < 0, "node"].iloc[0], 1.0)
-    return nodes
+    return dict(reversed(nodes.items()))
 
 
 def _font_size(ax: Axes) -> float:
@@ -220,19 +214,19 @@ def _fitting(texts: Iterable[str]) -> str:
     return next((text for text in texts if len(text) <= _LONGEST), texts[-1])
 
 
-def importance(importance: Any, ax: Axes | None = None, n_features: int = 20) -> Axes:
-    """Draw the importance of each feature as a bar, the most important one on top.
+def importance(source: Any, ax: Axes | None = None, n_features: int = 20) -> Axes:
+    """Draw a bar for each feature, the most important one on top.
 
     Parameters
     ----------
-    importance
-        The result of `inspection.feature_importance`, of which the column `impurity` is drawn, or
-        any column of it; the result of `inspection.feature_relevance`; or a forest, or an estimator
-        of `river_amf.sklearn` with one. Features whose importance is NaN are left out.
+    source
+        A forest, or an estimator of `river_amf.sklearn` with one; the result of
+        `inspection.feature_importance`, of which the column `impurity` is drawn, or any column of
+        it; or the result of `inspection.feature_relevance`. Features with NaN are left out.
     ax
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default of a new figure.
     n_features
-        Maximum number of features to draw, the most important ones.
+        Maximum number of features to draw.
 
     Examples
     --------
@@ -246,27 +240,24 @@ def importance(importance: Any, ax: Axes | None = None, n_features: int = 20) ->
     ('noise', 'share of the decrease in impurity')
     """
     integer(1)("n_features", n_features)
-    given = type(importance).__name__
-    if hasattr(importance, "get_params") or isinstance(importance, base.Base):
-        importance = inspection.feature_importance(importance)
-    if isinstance(importance, pd.DataFrame):
-        importance = importance.get("impurity")
-    if not isinstance(importance, pd.Series):
+    values = source
+    if hasattr(source, "get_params") or isinstance(source, base.Base):
+        values = inspection.feature_importance(source)
+    values = values.get("impurity") if isinstance(values, pd.DataFrame) else values
+    if not isinstance(values, pd.Series):
         raise TypeError(
-            "importance must come from inspection.feature_importance or feature_relevance, or be a"
-            f" forest, got {given}"
+            "source must come from inspection.feature_importance or feature_relevance, or be a"
+            f" forest, got {type(source).__name__}"
         )
-    known = importance.dropna()
-    if known.empty:
-        raise ValueError("importance has no features to draw: nothing has been learned or measured")
-    top = known.iloc[np.argsort(-known.to_numpy(), kind="stable")[:n_features]]
+    top = values.dropna().sort_values(ascending=False, kind="stable")[:n_features]
+    if top.empty:
+        raise ValueError("source has no features to draw: nothing has been learned or measured")
     ax = new_axes(ax, (8.0, 0.8 + 0.25 * len(top)))
-    places = np.arange(len(top))
-    ax.barh(places, top.to_numpy(), height=0.7, color=COLORS[0])
-    ax.set_yticks(places, [name(feature) for feature in top.index], parse_math=False)
+    ax.barh(range(len(top)), top.to_numpy(), height=0.7, color=COLORS[0])
+    ax.set_yticks(range(len(top)), [name(feature) for feature in top.index], parse_math=False)
     ax.set_ylim(len(top) - 0.5, -0.5)
     ax.axvline(0.0, color="#777777", linewidth=0.8)
-    column = printable(str(importance.name or "importance"))
+    column = printable(str(values.name or "importance"))
     ax.set_xlabel(_MEASURES.get(column, column), parse_math=False)
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)

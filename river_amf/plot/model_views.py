@@ -23,7 +23,7 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
     comparison
         Result of `evaluation.compare`.
     ax
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default of a new figure.
     metric
         Name of a column of `comparison.curves`, by default the first metric. ValueError if no model
         has values of it.

@@ -33,12 +33,12 @@ def decision_surface(
     resolution: int = 100,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw what a classifier or a regressor predicts over two numeric features.
+    """Draw the predictions of a classifier or a regressor over two numeric features.
 
     For a classifier, each point has the color of its most probable label, and is paler the less
     probable that label is. For a regressor, a color bar shows the scale of the predictions. A copy
     of the model predicts. TypeError or ValueError if the model is of another kind or has not
-    learned anything, or if the features are not two numeric ones with known values.
+    learned anything, or if the features are not two numeric ones with values.
 
     Parameters
     ----------
@@ -46,15 +46,15 @@ def decision_surface(
         A forest, any other river classifier or regressor, including a pipeline, or a fitted
         estimator of `river_amf.sklearn`, whose features are the names of its columns or 0, 1, ...
     features
-        The two features for the horizontal and the vertical axis. By default the features of the
-        forest or of the samples, of which there must be exactly two. Other features are missing.
+        The features of the horizontal and the vertical axis, by default all of the forest or the
+        samples, if there are two. Other features are missing.
     samples
-        Pairs (features, label or target) to draw as points. The surface covers their range; without
-        samples it covers the range that the forest has seen.
+        Pairs (features, label or target) to draw as points. The surface covers their range, or
+        without samples that of the forest's data.
     resolution
         Number of points along each axis.
     ax
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default of a new figure.
 
     Examples
     --------
@@ -123,21 +123,21 @@ def decision_surface(
 def _grid_values(
     forest: Any, feature: Hashable, samples: list[Sample], resolution: int
 ) -> NDArray[np.float64]:
-    """Return the values of a feature for which to predict, or raise ValueError."""
+    """Return the values of a feature on the grid, or raise ValueError."""
     values = (x[feature] for x, _ in samples if not is_missing(x.get(feature)))
     numbers = [as_number(feature, value) for value in values]
     if not numbers and forest is not None and forest._features.categories(feature) is None:
         column = forest._features.column(feature)
         numbers = [] if column is None else forest._arena.ranges[:, column].tolist()
     if not numbers:
-        raise ValueError(f"feature {shown(feature)} has no known numbers; pass samples")
+        raise ValueError(f"feature {shown(feature)} has no numbers so far; pass samples")
     low, high = min(numbers), max(numbers)
     margin = _MARGIN * (high - low) if high > low else 0.5
     return np.linspace(low - margin, high + margin, resolution)
 
 
 def _probabilities(model: Any, x: dict[Hashable, Any]) -> dict[Any, float]:
-    """Return probabilities by label; 1 for the predicted label of a model without probabilities."""
+    """Return probabilities by label, 1 for the only one of a model without probabilities."""
     with contextlib.suppress(NotImplementedError):
         return dict(model.predict_proba_one(x))
     label = model.predict_one(x)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any
 from unittest import mock
 
 import ray
 from ray._private import ray_constants
 
-# Ray asks for both when it starts. The second makes it listen on the loopback interface alone; it
-# was made for macOS and Windows, where that is the default, and works on Linux too.
+# Ray reads both when it starts. With the second it listens on the loopback interface alone, as it
+# does by default on macOS and Windows.
 _ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
-_LOCK = threading.Lock()  # Ray may be started but once
 
 
 def connect() -> None:
@@ -22,12 +20,8 @@ def connect() -> None:
     If the caller has called ``ray.init``, its Ray is used. Otherwise, if the environment variable
     ``RAY_ADDRESS`` is set, this joins that cluster. Otherwise it starts Ray on this machine, where
     only processes of this machine can reach it, and without usage statistics or a dashboard. That
-    Ray ends with this process, or with ``ray.shutdown()``.
-
-    Raises
-    ------
-    ConnectionError
-        If no cluster answers at ``RAY_ADDRESS``.
+    Ray ends with this process, or with ``ray.shutdown()``. Without a cluster at ``RAY_ADDRESS``
+    there is a `ConnectionError`.
 
     Examples
     --------
@@ -37,17 +31,16 @@ def connect() -> None:
     >>> ray.is_initialized()
     True
     """
-    with _LOCK:
-        if ray.is_initialized():
-            return
-        if os.environ.get("RAY_ADDRESS", "") in ("", "local"):
-            start_here()
-        else:
-            ray.init(logging_level="WARNING")
+    if ray.is_initialized():
+        return
+    if os.environ.get("RAY_ADDRESS", "") in ("", "local"):
+        start_here()
+    else:
+        ray.init(logging_level="WARNING", ignore_reinit_error=True)
 
 
 def start_here(**options: Any) -> None:
-    """Start Ray on this machine, out of reach for others; options are those of ray.init."""
+    """Start Ray on this machine, out of reach of all other machines, with options of ray.init."""
     with (  # what Ray reads when it starts, even if it was imported before
         mock.patch.dict(os.environ, _ENVIRONMENT),
         mock.patch.object(ray_constants, "ENABLE_RAY_CLUSTER", False),
@@ -57,5 +50,6 @@ def start_here(**options: Any) -> None:
             include_dashboard=False,
             logging_level="WARNING",
             _node_ip_address="127.0.0.1",
+            ignore_reinit_error=True,
             **options,
         )

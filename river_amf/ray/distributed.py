@@ -183,7 +183,8 @@ class DistributedForest(CheckedParameters, base.Estimator):
         def write(file: IO[bytes]) -> None:
             with zipfile.ZipFile(file, "w") as archive:
                 for worker, model in enumerate(models):
-                    with archive.open(f"{worker}.amf", "w", force_zip64=True) as member:
+                    entry = zipfile.ZipInfo(f"{worker}.amf")  # of one time, as in other files
+                    with archive.open(entry, "w", force_zip64=True) as member:
                         model.save(member)
 
         places.replace(os.fsdecode(path), write)

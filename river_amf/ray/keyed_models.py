@@ -9,9 +9,9 @@ from operator import methodcaller
 from typing import Any, ClassVar
 
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
-from river_amf.keyed.blocks import Block
 from river_amf.keyed.keyed_model import KeyedModel
 from river_amf.keyed.keys import share_of
+from river_amf.keyed.store import Store
 from river_amf.parameters import Check
 from river_amf.ray.workers import CHECKS, Workers
 
@@ -23,34 +23,60 @@ class _Share:
         self._models, self._number, self._n_shares = models, number, n_shares
         self._used: set[str] = set()  # since the last flush
 
-    def at(self, text: str, method: str, *arguments: Any) -> Any:
-        """Call a method for a key."""
-        self._used.add(text)
-        return self._models._at(text, method, *arguments)
-
-    def everywhere(self, method: str) -> Any:
-        """Call a method of the store."""
-        (result,) = self._models._everywhere(method)
-        return result
-
-    def give(self, block: Block, predict: str) -> dict[int, Any]:
-        """Give each of these models its rows; return the predictions by row."""
-        n, own = self._n_shares, self._number
-        block.rows = {text: rows for text, rows in block.rows.items() if share_of(text, n) == own}
-        self._used |= block.rows.keys()
-        return self._models._give(block, predict)
+    def call(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the store with the keys of this share."""
+        if method == "give":
+            block, n = arguments[0], self._n_shares
+            block.rows = {
+                t: rows for t, rows in block.rows.items() if share_of(t, n) == self._number
+            }
+            self._used |= block.rows.keys()
+        elif arguments:
+            self._used.add(arguments[0])
+        return self._models._store.call(method, *arguments)
 
     def changes(self) -> list[tuple[str, bytes]]:
         """Return the models that may have changed since the last flush, pickled."""
         used, self._used = self._used, set()
-        return self._models._store.packed(used)
+        packed: list[tuple[str, bytes]] = self._models._store.call("packed", used)
+        return packed
+
+
+class _Shares(Store):
+    """The store of this process, which has the models of the last flush, and those of workers."""
+
+    workers: Workers
+
+    def _route(self, method: str, *arguments: Any) -> Any:
+        """Call a method of the store of this process, of one worker or of all workers."""
+        call = methodcaller("call", method, *arguments)
+        if method == "give":
+            sent = copy.copy(arguments[0])
+            sent.frame = None
+            call = methodcaller("call", method, sent, arguments[1])
+            # not atomic, as a bad row of one key may follow rows of other keys
+            answers = self.workers.call(call, None, False)
+            return dict(itertools.chain(*(by_row.items() for by_row in answers)))
+        if method in ("texts", "sizes"):
+            return [*itertools.chain(*self.workers.call(call))]
+        if method in ("at", "find", "has", "remove"):
+            (result,) = self.workers.call(call, share_of(arguments[0], len(self.workers)))
+            if method == "remove":
+                self.remove(*arguments)
+            return result
+        if method == "flush" and self.path is not None:
+            for packed in self.workers.call(methodcaller("changes")):
+                self.put(packed)
+        return super()._route(method, *arguments)
+
+    def close(self) -> None:
+        """End the workers and release the folder."""
+        self.workers.close()
+        super().close()
 
 
 class DistributedKeyed(KeyedModel):
-    """Base of `DistributedKeyedClassifier` and `DistributedKeyedRegressor`: models elsewhere.
-
-    The store of this process has the models of the last flush, if there is a folder.
-    """
+    """Base of `DistributedKeyedClassifier` and `DistributedKeyedRegressor`: models in workers."""
 
     _checks: ClassVar[dict[str, Check]] = {**KeyedModel._checks, **CHECKS}
     _always_writable: ClassVar[frozenset[str]] = frozenset()
@@ -68,54 +94,28 @@ class DistributedKeyed(KeyedModel):
         self.n_workers = n_workers
         super().__init__(factory, key, max_in_memory=max_in_memory, folder=folder)
 
-    def _open(self, kind: str) -> None:
-        super()._open(self._local.__name__)
-        n, stored = self.n_workers, self._store.packed(self._store.texts())
+    def _opened(self, kind: str, store: type[Store] = _Shares) -> Any:
+        shares, n = super()._opened(self._local.__name__, store), self.n_workers
         limit = None if self.max_in_memory is None else max(self.max_in_memory // n, 1)
-        shares = []
+        stored = shares.call("packed")
+        workers = []
         for i in range(n):
             models = self._local(self.factory, self.key, max_in_memory=limit)
-            models._store.put(each for each in stored if share_of(each[0], n) == i)
-            shares.append(_Share(models, i, n))
-        self._workers = Workers(shares)
+            models._store.call("put", [row for row in stored if share_of(row[0], n) == i])
+            workers.append(_Share(models, i, n))
+        shares.workers = Workers(workers)
+        return shares
 
-    def _at(self, text: str, method: str, *arguments: Any) -> Any:
-        call = methodcaller("at", text, method, *arguments)
-        (result,) = self._workers.call(call, share_of(text, self.n_workers))
-        if method == "remove":
-            self._store.remove(text)
-        return result
-
-    def _everywhere(self, method: str) -> list[Any]:
-        return self._workers.call(methodcaller("everywhere", method))
-
-    def _give(self, block: Block, predict: str) -> dict[int, Any]:
-        sent = copy.copy(block)
-        sent.frame = None
-        is_atomic = False  # a bad row of one key may follow those of others
-        answers = self._workers.call(methodcaller("give", sent, predict), None, is_atomic)
-        return dict(itertools.chain(*(each.items() for each in answers)))
-
-    def _flush(self, position: Any) -> None:
-        if self.folder is not None:
-            for packed in self._workers.call(methodcaller("changes")):
-                self._store.put(packed)
-        super()._flush(position)
-
-    def close(self) -> None:
-        """End the workers, and release the folder; changes since the last flush are lost."""
-        self._workers.close()
-        super().close()
+    __reduce__: Any = Workers.__reduce__  # an error: there are no copies
 
 
 class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
     """`KeyedClassifier` over several processes, on one machine or many.
 
-    Each worker, a Ray actor, holds a `KeyedClassifier` with the models of some keys: a hash of the
-    key, which is the same in every process, determines the worker. The rows of a block are learned
-    where their keys live. All predictions and models are those of `KeyedClassifier`, whatever the
-    number of workers, and so are its methods. It pays for blocks of some hundred rows or more; a
-    single sample takes one or two milliseconds.
+    Each worker, a Ray actor, holds a `KeyedClassifier` with the models of some keys, determined by
+    a hash of the key. The rows of a block are learned where their keys live. Predictions, models
+    and methods are the same as of one `KeyedClassifier`. It pays for blocks of some hundred rows or
+    more; a single sample takes one or two milliseconds.
 
     As in `DistributedForest`, a worker that dies is replaced by one in the same state, and a call
     that raises an error changes no model. After a block with a bad row workers are replaced, too,

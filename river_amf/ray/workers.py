@@ -72,6 +72,10 @@ class Workers(Guarded):
         self._n_bytes = 0  # of the calls
         self._most_bytes = max(_FEW_BYTES, sum(map(len, checkpoints)))
 
+    def __len__(self) -> int:
+        """Return the number of workers."""
+        return len(self._actors)
+
     @exclusive
     def call(
         self, function: Callable[[Any], Any], only: int | None = None, is_atomic: bool = True

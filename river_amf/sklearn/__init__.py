@@ -1,7 +1,7 @@
 """The forests as scikit-learn estimators; they need scikit-learn 1.6 or later.
 
-Each estimator holds the corresponding river model in `model_` and feeds it blocks of rows. Files of
-estimators are those of scikit-learn: `pickle`, `joblib` or `skops`.
+Each estimator holds the river model of its name in `model_` and feeds it blocks of rows. Save it
+with `pickle`, `joblib` or `skops`, as any estimator of scikit-learn.
 """
 
 try:

@@ -12,7 +12,7 @@ from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from river_amf.inputs import frames
+from river_amf.inputs.frames import read_weights, unmasked
 from river_amf.inputs.kinds import check_weight, shown
 from river_amf.parameters import integer
 
@@ -26,11 +26,6 @@ def draw_seed(random_state: Any) -> int:
         integer(0)("random_state", random_state)
         return int(random_state)
     return int(check_random_state(random_state).randint(_LARGEST_DRAW))
-
-
-def unmasked(values: Any) -> Any:
-    """Return a masked array as a plain one with NaN, NaT or None; anything else as it is."""
-    return frames.unmasked(values) if isinstance(values, np.ma.MaskedArray) else values
 
 
 def checked_labels(y: Any) -> NDArray[Any]:
@@ -60,7 +55,7 @@ def checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     """Return the weights of rows, 1 by default, or raise TypeError or ValueError."""
     if sample_weight is None:
         return np.ones(n_rows)
-    return frames.read_weights(np.asarray(unmasked(sample_weight)), n_rows)
+    return read_weights(np.asarray(unmasked(sample_weight)), n_rows)
 
 
 def class_weights(
@@ -68,7 +63,7 @@ def class_weights(
 ) -> NDArray[np.float64]:
     """Return the weight of each row by its class, or raise ValueError.
 
-    `classes` are all that there may be, None if they are unknown.
+    `classes` are all possible ones, or None.
     """
     if not isinstance(class_weight, dict):
         there, codes = np.unique(labels, return_inverse=True)
@@ -84,13 +79,13 @@ def class_weights(
     return np.array([float(class_weight.get(label, 1.0)) for label in labels.tolist()])
 
 
-def merged_classes(known: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[Any]:
+def merged_classes(classes: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[Any]:
     """Return all labels, sorted; raise ValueError if strings and numbers are mixed."""
-    if known is None:
+    if classes is None:
         return np.unique(labels)
-    if len({array.dtype.kind.translate(_FAMILIES) for array in (known, labels)}) > 1:
+    if len({array.dtype.kind.translate(_FAMILIES) for array in (classes, labels)}) > 1:
         raise ValueError(  # numpy would make numbers strings or durations
             f"labels must be all strings or all numbers, got {shown(np.unique(labels).tolist())} "
-            f"in addition to {shown(known.tolist())}"
+            f"in addition to {shown(classes.tolist())}"
         )
-    return np.union1d(known, labels)
+    return np.union1d(classes, labels)

@@ -37,22 +37,21 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
         Whether `fit` learns the rows in random order, drawn from `random_state`. Set it to `False`
         for rows in order of time whose latest are most like those to come: then `fit` does what the
         river class does, row by row. `partial_fit` never shuffles.
-    others
+    other parameters
         As in `river_amf.AMFClassifier`.
 
     Attributes
     ----------
     model_ : river_amf.AMFClassifier
-        The wrapped forest, for use with `river_amf.inspection`. What it learns directly counts,
-        too.
+        The wrapped forest, for use with `river_amf.inspection`. It may also learn directly.
     n_features_in_, feature_names_in_
         As of any estimator of scikit-learn.
 
     Notes
     -----
-    `fit` makes a new forest, and the estimator takes it over at the end: until then, and if an
-    exception ends `fit`, it is as it was. Any thread may predict at any time. If an exception from
-    a signal handler or a lack of memory ends `partial_fit`, all rows up to one have been learned.
+    `fit` replaces the forest at its end: until then, and after an exception, the estimator is
+    unchanged. Any thread may predict at any time. If an exception from a signal handler or a lack
+    of memory ends `partial_fit`, all rows up to one have been learned.
 
     Examples
     --------
@@ -66,11 +65,11 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
 
     _river = classifier.AMFClassifier
     _read_targets = staticmethod(checked_labels)
-    _given: NDArray[Any] | None  # classes that were given to `partial_fit`
+    _declared: NDArray[Any] | None  # the classes passed to `partial_fit`
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """The labels in ascending order: those given to `partial_fit`, and those seen so far.
+        """Labels in ascending order: the classes passed to `partial_fit`, and the labels so far.
 
         Examples
         --------
@@ -78,18 +77,18 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
         >>> AMFClassifier().fit([[1.0], [4.0]], ["short", "long"]).classes_
         array(['long', 'short'], dtype='<U5')
         """
-        declared = [] if self._given is None else self._given.tolist()
+        declared = [] if self._declared is None else self._declared.tolist()
         return np.unique(np.array([*declared, *self.model_._labels]))
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows, as in `fit`, in the given order.
+        """Learn more rows, as in `fit`, in their order.
 
-        `classes` are all labels that will ever occur, which are the columns of `predict_proba` from
-        then on. If they are never given, `classes_` holds the labels seen so far, and new ones may
-        appear. `sample_weight` are weights of rows from 0 (no effect) to 1e300; a weight of 2 is
-        the same as learning a row twice, unless the model fades, tracks relevance or learns its
-        vote. In the first call, some weight must be positive; after that, no parameter but
-        `n_jobs`, `class_weight` and `shuffle` may change.
+        `classes` are all labels that will ever occur, the columns of `predict_proba` from then on.
+        Without them, `classes_` holds the labels seen so far, and new ones may appear.
+        `sample_weight` are weights of rows from 0 (no effect) to 1e300; a weight of 2 is the same
+        as learning a row twice, unless the model fades, tracks relevance or learns its vote. In the
+        first call, one weight must be positive; after that, no parameter but `n_jobs`,
+        `class_weight` and `shuffle` may change.
 
         Examples
         --------
@@ -155,7 +154,7 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
 
     def _start(self) -> None:
         super()._start()
-        self._given = None
+        self._declared = None
 
     def _weigh(self, targets: NDArray[Any], classes: Any, is_whole: bool) -> Any:
         """Return the weights of rows by class, once labels and classes have been checked."""
@@ -165,19 +164,19 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
                 "give a dict of weights, such as {'spam': 2.0, 'ham': 1.0}, or weights by row as "
                 "sample_weight"
             )
-        known = self.classes_ if self.model_._has_learned else None
+        seen = self.classes_ if self.model_._has_learned else None
         if classes is not None:
-            self._given = known = self._declared(classes, known)
-        merged = merged_classes(known, targets)
-        if self._given is not None and len(merged) > len(self._given):
+            self._declared = seen = self._checked_classes(classes, seen)
+        merged = merged_classes(seen, targets)
+        if self._declared is not None and len(merged) > len(self._declared):
             raise ValueError(
-                f"y has the labels {shown(np.setdiff1d(targets, self._given).tolist())}, which are "
-                f"not among the given classes {shown(self._given.tolist())}"
+                f"y has the labels {shown(np.setdiff1d(targets, self._declared).tolist())}, which "
+                f"are not among the declared classes {shown(self._declared.tolist())}"
             )
-        return class_weights(self.class_weight, targets, merged if is_whole else self._given)
+        return class_weights(self.class_weight, targets, merged if is_whole else self._declared)
 
-    def _declared(self, classes: Any, known: NDArray[Any] | None) -> NDArray[Any]:
-        """Return classes that are given, sorted, or raise ValueError if they are invalid."""
+    def _checked_classes(self, classes: Any, seen: NDArray[Any] | None) -> NDArray[Any]:
+        """Return declared classes, sorted, or raise ValueError."""
         if np.ndim(classes) != 1 or not len(classes):
             raise ValueError(
                 f"classes must be a list or one-dimensional array of labels, got {shown(classes)}"
@@ -188,11 +187,11 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
                 f"classes has {len(declared)} labels, {shown(declared.tolist())}, but "
                 f"n_classes={self.n_classes}; increase n_classes or set it to None"
             )
-        n_all, is_settled = len(merged_classes(known, declared)), self._given is not None
-        if known is not None and (n_all > len(declared) or (is_settled and n_all > len(known))):
+        n_all, is_settled = len(merged_classes(seen, declared)), self._declared is not None
+        if seen is not None and (n_all > len(declared) or (is_settled and n_all > len(seen))):
             raise ValueError(
                 f"classes must {'be the same as' if is_settled else 'include those'} in earlier "
-                f"calls, {shown(known.tolist())}, got {shown(declared.tolist())}"
+                f"calls, {shown(seen.tolist())}, got {shown(declared.tolist())}"
             )
         return declared
 

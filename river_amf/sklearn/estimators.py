@@ -56,8 +56,8 @@ class ForestEstimator(BaseEstimator):
             vars(self).update(bound.arguments)
 
         begin: Any = __init__
-        own = first.replace(name="self", default=first.empty)
-        begin.__signature__ = signature.replace(parameters=[own, first, *others])
+        this = first.replace(name="self", default=first.empty)
+        begin.__signature__ = signature.replace(parameters=[this, first, *others])
         cls.__init__ = begin  # type: ignore[method-assign]
 
     def __sklearn_tags__(self) -> Any:
@@ -93,7 +93,7 @@ class ForestEstimator(BaseEstimator):
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, is_whole: bool = False
     ) -> Self:
         """Learn rows: from scratch if they are the whole, otherwise more of them."""
-        draft = copy.copy(self)  # takes the place of this one once all has gone well
+        draft = copy.copy(self)  # replaces this one at the end
         is_first = is_whole or not hasattr(self, "model_")
         if is_first:
             draft._start()
@@ -168,7 +168,7 @@ class ForestEstimator(BaseEstimator):
         else:
             X = validate_data(
                 self,
-                checks.unmasked(X),
+                frames.unmasked(X),
                 reset=is_first,
                 # without it, numpy would turn numbers in a mixed list into strings
                 dtype=object if isinstance(X, list | tuple) else None,
@@ -194,8 +194,8 @@ class ForestEstimator(BaseEstimator):
         """Share of each feature in the decrease of Gini impurity, or variance, by the splits.
 
         They are the column `impurity` of `inspection.feature_importance`, in the order of the
-        columns of X; they sum to 1, or are 0 before the first split. Unlike those of scikit-learn's
-        random forests, splits which aggregation ignores do not count.
+        columns of X; they sum to 1, or are 0 before the first split. Unlike in scikit-learn's
+        random forests, splits that aggregation ignores do not count.
 
         Examples
         --------

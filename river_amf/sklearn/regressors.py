@@ -25,7 +25,7 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
     ----------
     random_state, n_jobs, shuffle
         As in `AMFClassifier`.
-    others
+    other parameters
         As in `river_amf.AMFRegressor`.
 
     Attributes
@@ -68,15 +68,15 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
     def predict(
         self, X: Any, interval: float | None = None, quantiles: Sequence[float] | None = None
     ) -> Any:
-        """Predict the target of each row, if asked with intervals or quantiles.
+        """Predict the target of each row, optionally with intervals or quantiles.
 
         Parameters
         ----------
         X
             As in `fit`.
         interval
-            Share of all targets that intervals hold, such as 0.9. Drift or not, they do from a few
-            hundred rows on, and they hold the prediction.
+            Share of all targets within their interval, such as 0.9, from a few hundred rows on.
+            Each interval contains the prediction.
         quantiles
             Probabilities with which the target does not exceed each quantile, such as [0.1, 0.5].
 
@@ -116,13 +116,13 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
         for q in () if quantiles is None else quantiles:
             regressor.check_level("quantiles", q)
         model, rows = self._fitted_model(), self._read(X)
-        [found] = model._predict_rows(rows, [interval])
+        [predictions] = model._predict_rows(rows, [interval])
         if interval is not None:
-            return found.prediction, found.intervals()
+            return predictions.prediction, predictions.intervals()
         if quantiles is not None:
             frame = nw.from_native(model.predict_quantile_many(rows, [*quantiles]))
-            return found.prediction, frame.to_numpy()
-        return found.prediction
+            return predictions.prediction, frame.to_numpy()
+        return predictions.prediction
 
 
 class AdaptiveAMFRegressor(AMFRegressor):

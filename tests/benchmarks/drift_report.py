@@ -40,10 +40,10 @@ def print_measure(table: pd.DataFrame, measure: str) -> None:
     for stream, row in means.dropna(how="all").iterrows():
         print_row((stream, *with_best(row, style, best)))
         if stream == list(DATA)[-1]:
-            own = means.loc[list(DATA)]
+            real = means.loc[list(DATA)]
             cells = [
                 f"{mean:{style}}" + (f" (of {n})" if n < len(DATA) else "") if n else ""
-                for mean, n in zip(own.mean(), own.count(), strict=True)
+                for mean, n in zip(real.mean(), real.count(), strict=True)
             ]
             print_row((f"mean of the {len(DATA)}", *cells))
 
@@ -54,10 +54,10 @@ def print_drifts(table: pd.DataFrame) -> None:
     models = [name for name in MODELS if name in set(table["model"]) and name != "last-label"]
     print_header("stream", "drift at", *models)
     for stream, track in TRACKS.items():
-        own = table[(table["stream"] == stream) & table["after_drift"].notna()]
-        parts = own["after_drift"].str.split(expand=True).astype(float)
-        means = parts.groupby(own["model"]).mean().reindex(models)
-        for number, drift in enumerate(track.drifts if len(own) else ()):
+        rows = table[(table["stream"] == stream) & table["after_drift"].notna()]
+        parts = rows["after_drift"].str.split(expand=True).astype(float)
+        means = parts.groupby(rows["model"]).mean().reindex(models)
+        for number, drift in enumerate(track.drifts if len(rows) else ()):
             print_row((stream, drift, *with_best(means[number], ".4f", max)))
 
 

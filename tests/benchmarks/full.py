@@ -19,6 +19,7 @@ import numpy as np
 from streams import make_parser, print_header, print_row
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf.evaluation.prequential import test_then_train
 
 Stream = Iterator[tuple[dict[str, Any], Any]]
 LIMITS = (5_000, None)  # nodes
@@ -83,40 +84,39 @@ def new_customers(draw: random.Random) -> Stream:
         yield x, label if draw.random() > 0.1 else draw.random() > 0.5
 
 
-REGRESSORS = (AMFRegressor, AdaptiveAMFRegressor)
-CLASSIFIERS = (AMFClassifier, AdaptiveAMFClassifier)
-STREAMS = {
-    moved_range: REGRESSORS,
-    regimes: REGRESSORS,
-    growing_trend: REGRESSORS,
-    new_shops: REGRESSORS,
-    wandering_price: CLASSIFIERS,
-    moving_blobs: CLASSIFIERS,
-    new_customers: CLASSIFIERS,
-}
+REGRESSORS = dict.fromkeys(
+    (moved_range, regimes, growing_trend, new_shops), (AMFRegressor, AdaptiveAMFRegressor)
+)
+CLASSIFIERS = dict.fromkeys(
+    (wandering_price, moving_blobs, new_customers), (AMFClassifier, AdaptiveAMFClassifier)
+)
+STREAMS = REGRESSORS | CLASSIFIERS
 
 
 def scores(model: Any, stream: Stream, is_regression: bool) -> list[float]:
     """Return the mean error of each quarter, or the accuracy of each fifth."""
-    found = []
-    for x, y in stream:
-        answer = model.predict_one(x)
-        found.append(abs(y - answer) if is_regression else answer == y)
-        model.learn_one(x, y)
-    return [float(part.mean()) for part in np.array_split(found, 4 if is_regression else 5)]
+    steps = test_then_train(model, stream)
+    if is_regression:
+        return means([abs(step.y - step.prediction) for step in steps], 4)
+    return means([step.y == step.prediction for step in steps], 5)
+
+
+def means(values: list[float], n_parts: int) -> list[float]:
+    """Return the mean of each part."""
+    return [float(part.mean()) for part in np.array_split(values, n_parts)]
 
 
 def main(argv: list[str] | None = None) -> int:
     """Print the table; return the exit status."""
-    names = [stream.__name__ for stream in STREAMS]
-    asked = make_parser(__doc__, names).parse_args(argv).streams
+    streams = {stream.__name__: stream for stream in STREAMS}
+    names = make_parser(__doc__, [*streams]).parse_args(argv).streams
     print_header("stream", "model", "max_nodes", "error or accuracy of each part")
-    for stream, kinds in STREAMS.items():
-        for kind, limit in itertools.product(kinds if stream.__name__ in asked else (), LIMITS):
+    for name in names:
+        stream = streams[name]
+        for kind, limit in itertools.product(STREAMS[stream], LIMITS):
             samples = itertools.islice(stream(random.Random(1)), ROWS)
-            parts = scores(kind(seed=1, max_nodes=limit), samples, kinds is REGRESSORS)
-            numbers = " ".join(f"{part:.3f}" for part in parts)
-            print_row([stream.__name__, kind.__name__, limit, numbers])
+            parts = scores(kind(seed=1, max_nodes=limit), samples, stream in REGRESSORS)
+            print_row([name, kind.__name__, limit, " ".join(f"{part:.3f}" for part in parts)])
     return 0
 
 

@@ -1,10 +1,10 @@
-"""Labels that come late: our forests at several delays. Prints Markdown.
+"""Delayed labels: our forests at several delays. Prints Markdown.
 
     python tests/benchmarks/late.py
 
 With a delay of D, sample t is learned once sample t + D has been predicted; the first 8 000 rows,
-seed 1, ten trees. Of classifiers, accuracy and log-loss of all predictions after the first label
-came: a label that was unknown then is a miss, without a log-loss; no probability is below 1e-15. Of
+seed 1, ten trees. Of classifiers, accuracy and log-loss of all predictions after the first label; a
+label that was unknown then is a miss, without a log-loss; no probability is below 1e-15. Of
 regressors, R2 and the share of targets in 90 % intervals, both after row 1 100.
 
 `AdaptiveAMF` is compared with itself without pending predictions (`at-once`:
@@ -12,130 +12,78 @@ regressors, R2 and the share of targets in 90 % intervals, both after row 1 100.
 with `use_aggregation=False`).
 """
 
+import functools
 import itertools
-import math
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import numpy as np
-import regression
 import streams
+from runs import loss_of
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
-from river_amf.evaluation.prequential import most_probable
-from river_amf.evaluation.streams import Sample
+from river_amf.evaluation.prequential import test_then_train
 
 LABELS = ("elec2", "weather", "rialto", "letter", "bank")
-NUMBERS = ("MetroTraffic", "elevators", "bike", "abalone", "fried")
+TARGETS = ("MetroTraffic", "elevators", "bike", "abalone", "fried")
 DELAYS = [0, 10, 100, 1_000]
-SEED = 1
 ROWS = 8_000
 WARM_UP = 1_100  # rows of a regressor that are not scored
 
-
-class Run(NamedTuple):
-    """A stream, a model and a delay."""
-
-    stream: str
-    model: str
-    delay: int
-
-
-Figures = tuple[float, float]
-Make = Callable[[int], Any]  # a model for a seed
-
-
-def ours(kind: type, **parameters: object) -> Make:
-    """Return what makes a forest of ours."""
-    return lambda seed: kind(n_estimators=10, seed=seed, **parameters)
-
-
-CLASSIFIERS: dict[str, Make] = {
-    "AdaptiveAMF": ours(AdaptiveAMFClassifier),
-    "at-once": ours(AdaptiveAMFClassifier, max_delayed_labels=0),
-    "AMF": ours(AMFClassifier),
-    "mean": ours(AdaptiveAMFClassifier, vote="mean"),
+CLASSIFIERS = {
+    "AdaptiveAMF": AdaptiveAMFClassifier,
+    "at-once": functools.partial(AdaptiveAMFClassifier, max_delayed_labels=0),
+    "AMF": AMFClassifier,
+    "mean": functools.partial(AdaptiveAMFClassifier, vote="mean"),
 }
-REGRESSORS: dict[str, Make] = {
-    "AdaptiveAMF": ours(AdaptiveAMFRegressor),
-    "at-once": ours(AdaptiveAMFRegressor, max_delayed_labels=0),
-    "AMF": ours(AMFRegressor),
-    "leaves": ours(AMFRegressor, use_aggregation=False),
+REGRESSORS = {
+    "AdaptiveAMF": AdaptiveAMFRegressor,
+    "at-once": functools.partial(AdaptiveAMFRegressor, max_delayed_labels=0),
+    "AMF": AMFRegressor,
+    "leaves": functools.partial(AMFRegressor, use_aggregation=False),
 }
 MODELS = ["AdaptiveAMF", "at-once", "AMF", "mean", "leaves"]
 
 
-def walk(model: Any, predict: Callable[[Any], Any], samples: list[Sample], delay: int) -> list[Any]:
-    """Predict all samples, and learn each of them so many samples later."""
-    answers = []
-    for number, (x, _) in enumerate(samples):
-        answers.append(predict(x))
-        if number >= delay:
-            model.learn_one(*samples[number - delay])
-    return answers
-
-
-def classify(what: Run, data: Path) -> Figures:
+def classify(stream: str, model: str, delay: int, data: Path) -> tuple[float, float]:
     """Return accuracy and log-loss."""
-    samples = list(streams.load(what.stream, data, ROWS))
-    model = CLASSIFIERS[what.model](SEED)
-    said = walk(model, lambda x: {**model.predict_proba_one(x)}, samples, what.delay)
-    hits, losses, known = [], [], set()
-    late = itertools.islice(zip(samples, said, strict=True), what.delay + 1, None)
-    for (_, learned), ((_, y), proba) in zip(samples, late, strict=False):
-        known.add(learned)
-        hits.append(most_probable(proba) == y)
-        if y in known:
-            total = sum(proba.values())
-            share = proba.get(y, 0.0) / total if total > 0.0 else 1.0 / len(known)
-            losses.append(-math.log(max(share, 1e-15)))
+    samples = list(streams.load(stream, data, ROWS))
+    steps = test_then_train(CLASSIFIERS[model](seed=1), samples, delay + 1)
+    hits, losses, labels = [], [], set()
+    after_first = itertools.islice(steps, delay + 1, None)
+    for (_, learned), step in zip(samples, after_first, strict=False):
+        labels.add(learned)
+        hits.append(step.prediction == step.y)
+        if step.y in labels:
+            losses.append(loss_of(step.y, step.beside, labels))
     return float(np.mean(hits)), float(np.mean(losses))
 
 
-def regress(what: Run, data: Path) -> Figures:
+def regress(stream: str, model: str, delay: int, data: Path) -> tuple[float, float]:
     """Return R2 and coverage."""
-    X, numbers = regression.frame_of(what.stream, data, ROWS)
-    samples = list(zip(X.to_dict("records"), numbers.tolist(), strict=True))
-    model = REGRESSORS[what.model](SEED)
-
-    def predict(x: Any) -> tuple[float, float, float]:
-        interval = model.predict_interval_one(x, level=0.9)
-        return model.predict_one(x), interval.lower, interval.upper
-
-    warm_up = min(WARM_UP, len(samples) // 4)
-    said, lower, upper = np.array(walk(model, predict, samples, what.delay))[warm_up:].T
-    y = numbers.to_numpy()[warm_up:]
+    samples = streams.load(stream, data, ROWS, "regression").samples
+    steps = test_then_train(REGRESSORS[model](seed=1), samples, delay + 1)
+    rows = np.array(
+        [(step.y, step.prediction, step.beside.lower, step.beside.upper) for step in steps]
+    )
+    y, prediction, lower, upper = rows[min(WARM_UP, len(rows) // 4) :].T
     coverage = np.mean((lower <= y) & (y <= upper))
-    return float(1.0 - np.mean((y - said) ** 2) / np.var(y)), float(coverage)
-
-
-def cell(figures: Figures | None) -> str:
-    """Return a cell of the table."""
-    return "" if figures is None else " / ".join(f"{figure:.3f}" for figure in figures)
+    return float(1.0 - np.mean((y - prediction) ** 2) / np.var(y)), float(coverage)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run, and print the tables; returns the exit status."""
-    parser = streams.make_parser(__doc__, (*LABELS, *NUMBERS))
+    """Run, and print the table; returns the exit status."""
+    parser = streams.make_parser(__doc__, (*LABELS, *TARGETS))
     streams.add_names(parser, "--models", MODELS, MODELS)
     parser.add_argument("--delays", type=int, nargs="+", default=DELAYS)
     arguments = parser.parse_args(argv)
-    table: dict[Run, Figures] = {}
     names = streams.available(arguments.streams, arguments.data)
-    planned = itertools.starmap(Run, itertools.product(names, arguments.models, arguments.delays))
-    for what in planned:
-        score, models = (classify, CLASSIFIERS) if what.stream in LABELS else (regress, REGRESSORS)
-        if what.model not in models:
-            continue
-        table[what] = score(what, arguments.data)
-        print(*what, cell(table[what]), file=sys.stderr, flush=True)
     streams.print_header("stream", "model", *(f"D = {delay}" for delay in arguments.delays))
-    for stream, model in itertools.product((*LABELS, *NUMBERS), MODELS):
-        cells = [cell(table.get(Run(stream, model, delay))) for delay in arguments.delays]
-        if any(cells):
-            streams.print_row([stream, model, *cells])
+    for stream, model in itertools.product(names, arguments.models):
+        score, models = (classify, CLASSIFIERS) if stream in LABELS else (regress, REGRESSORS)
+        if model in models:
+            scores = (score(stream, model, delay, arguments.data) for delay in arguments.delays)
+            streams.print_row((stream, model, *(f"{a:.3f} / {b:.3f}" for a, b in scores)))
     return 0 if names else 1
 
 

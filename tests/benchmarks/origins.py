@@ -79,7 +79,7 @@ def read_rows(text: Iterable[str]) -> Iterator[Row]:
 def stream_of(text: Iterable[str], origin: Origin) -> Iterator[Row]:
     """Yield the rows of a stream, its columns named and the last of them the target.
 
-    Values of codes get a `v`, so that nobody takes them for numbers.
+    Values of codes get a `v`, so that they are read as text.
 
     >>> origin = {"names": "", "codes": "a", "skipped": "1"}
     >>> list(stream_of(["row,a,b", "1,2,3"], origin))
@@ -98,7 +98,7 @@ def stream_of(text: Iterable[str], origin: Origin) -> Iterator[Row]:
 
 @functools.lru_cache(100_000)
 def canonical(cell: str) -> str:
-    """Write a value in the one way that the checksum knows.
+    """Write a value in the form that the checksum uses.
 
     >>> canonical("0.50"), canonical("5e-1"), canonical("3"), canonical("red"), canonical("")
     ('0.5', '0.5', '3.0', 'red', '')

@@ -5,88 +5,60 @@ import functools
 import gc
 import importlib.metadata
 import itertools
+import math
 import multiprocessing
 import platform
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from river import ensemble, forest, preprocessing, tree
 from river.base import Classifier
 from river.compose import Pipeline
-from river.metrics import Accuracy, CrossEntropy
 from streams import DATA, load
 
 import river_amf
 from river_amf import baselines, evaluation
-from river_amf.evaluation.prequential import Step, most_probable
-from river_amf.evaluation.scores import Scores
+from river_amf.evaluation.prequential import most_probable
 from river_amf.evaluation.streams import Sample
 
 TABLE = Path(__file__).with_name("drift.csv")
 
-PIECE = 250  # samples between two looks at the clock, and of a point of a curve
+PIECE = 250  # samples of a point of a curve
 WARM_UP = 500
 AFTERMATH = 2_000
-
-# Streams
-
 SMALL = ("Bananas", "Phishing", "ImageSegments")
 TRACKS = evaluation.STREAMS
 
-
-class Course(NamedTuple):
-    """A stream, and the numbers of samples after which it drifts, where they are known."""
-
-    samples: list[Sample]
-    n_features: int
-    drifts: tuple[int, ...] = ()
-
-
-def open_course(name: str, data: Path) -> Course:
-    """Load a stream, or make a track."""
-    if name in TRACKS:
-        track = TRACKS[name]
-        return Course(list(track), track.n_features, track.drifts)
-    samples = list(load(name, data, DATA.get(name)))
-    return Course(samples, len({feature for x, _ in samples for feature in x}))
+# Features
 
 
 def fill(samples: list[Sample]) -> list[Sample]:
     """Put 0 for a missing number."""
-    numbers = {
-        name: 0.0 for x, _ in samples for name, value in x.items() if not isinstance(value, str)
-    }
-    return [(numbers | x, y) for x, y in samples]
+    cells = (item for x, _ in samples for item in x.items())
+    zeros = {name: 0.0 for name, value in cells if not isinstance(value, str)}
+    return [(zeros | x, y) for x, y in samples]
 
 
 def one_hot(samples: list[Sample]) -> list[Sample]:
-    """Make a column of 0 and 1 of each category, and put 0 for a missing number."""
-    cells = [item for x, _ in samples for item in x.items()]
-    zeros = {name: 0.0 for name, value in cells if not isinstance(value, str)}
-    zeros |= {f"{name}={value}": 0.0 for name, value in cells if isinstance(value, str)}
-    return [(zeros | dict(map(one_hot_item, x.items())), y) for x, y in samples]
+    """Make a column of 0 and 1 of each category, after the numbers, and put 0 for a missing one."""
 
+    def columns(x):
+        items = sorted(x.items(), key=lambda item: isinstance(item[1], str))
+        return {f"{n}={v}" if isinstance(v, str) else n: one_or_number(v) for n, v in items}
 
-def one_hot_item(item: tuple[str, Any]) -> tuple[str, float]:
-    """Return the column that is not 0, and its number."""
-    name, value = item
-    return (f"{name}={value}", 1.0) if isinstance(value, str) else (name, float(value))
+    def one_or_number(value):
+        return 1.0 if isinstance(value, str) else float(value)
 
-
-def as_they_are(samples: list[Sample]) -> list[Sample]:
-    """Change nothing."""
-    return samples
+    return fill([(columns(x), y) for x, y in samples])
 
 
 # Models. Of strings and one-hot columns each is given what suits it. Hoeffding trees are better and
 # cheaper with strings if they split in two (ARF on 10 000 rows of adult: 0.831; one-hot 0.823, with
 # a branch for each category 0.829). SRP, which draws columns, is better with one-hot ones (there
 # 0.834 against 0.826).
-
 
 river_forest = functools.partial(forest.AMFClassifier, n_estimators=10)  # as many trees as ours has
 
@@ -105,48 +77,28 @@ def alone(name: str) -> Callable[[int], Classifier]:
 
 
 class Entry(NamedTuple):
-    """A model, and what it is given."""
+    """A model for a seed, a note on it, and how features are encoded for it."""
 
     make: Callable[[int], Classifier]
     note: str
-    encode: Callable[[list[Sample]], list[Sample]]
-    is_ours: bool = False
-    has_probabilities: bool = True
+    encode: Callable[[list[Sample]], list[Sample]] = list
 
 
-def scaled_knn(seed: int) -> Classifier:
-    """Make river's nearest neighbours behind a scaler, for columns of 0 and 1 too.
-
-    The baseline scales numbers alone, and these columns cannot be told from numbers any more.
-    """
-    return preprocessing.StandardScaler() | alone("knn")(seed)
-
-
-OURS = "strings and gaps as they are"
+STRINGS = "strings and gaps as they are"
 ONE_HOT = "categories one-hot, 0 for gaps"
 NOMINAL = "strings as they are, `binary_split=True`, 0 for gaps"
+OURS = ("AMF", "AdaptiveAMF")
 
 MODELS = {
-    "AMF": Entry(
-        alone("amf"),
-        f"`river_amf.AMFClassifier`; {OURS}",
-        as_they_are,
-        is_ours=True,
-    ),
-    "AdaptiveAMF": Entry(
-        alone("adaptive"), f"`river_amf.AdaptiveAMFClassifier`; {OURS}", as_they_are, is_ours=True
-    ),
+    "AMF": Entry(alone("amf"), f"`river_amf.AMFClassifier`; {STRINGS}"),
+    "AdaptiveAMF": Entry(alone("adaptive"), f"`river_amf.AdaptiveAMFClassifier`; {STRINGS}"),
     "river-AMF": Entry(
         lambda seed: preprocessing.MinMaxScaler() | river_forest(seed=seed),
         f"`river.forest.AMFClassifier` behind a `MinMaxScaler`, as advised, though on satimage it "
         f"reaches 0.829 without; {ONE_HOT}",
         one_hot,
     ),
-    "ARF": Entry(
-        alone("arf"),
-        f"`river.forest.ARFClassifier`; {NOMINAL}",
-        fill,
-    ),
+    "ARF": Entry(alone("arf"), f"`river.forest.ARFClassifier`; {NOMINAL}", fill),
     "SRP": Entry(
         lambda seed: ensemble.SRPClassifier(n_models=10, seed=seed),
         f"`river.ensemble.SRPClassifier`; {ONE_HOT}",
@@ -162,18 +114,15 @@ MODELS = {
         f"`river.tree.HoeffdingAdaptiveTreeClassifier`; {NOMINAL}",
         fill,
     ),
-    "kNN": Entry(
-        scaled_knn,
+    "kNN": Entry(  # the scaler of the baseline would leave out columns of 0 and 1
+        lambda seed: preprocessing.StandardScaler() | alone("knn")(seed),
         "`river.neighbors.KNNClassifier`, 10 neighbours of the last 1000 samples, exact search, "
         f"behind a `StandardScaler`; {ONE_HOT}",
         one_hot,
     ),
     "NB": Entry(alone("gaussian-nb"), f"`river.naive_bayes.GaussianNB`; {ONE_HOT}", one_hot),
     "last-label": Entry(
-        alone("last-class"),
-        "`river.dummy.NoChangeClassifier`: what came last comes again",
-        as_they_are,
-        has_probabilities=False,
+        alone("last-class"), "`river.dummy.NoChangeClassifier`: the last label; no log-loss"
     ),
 }
 
@@ -189,95 +138,79 @@ class Run(NamedTuple):
     seed: int
 
 
-class TooLong(Exception):
-    """A model takes more than the time limit."""
+class Scored(NamedTuple):
+    """The right predictions of a run, its mean log-loss, and microseconds per sample."""
+
+    hits: list[bool]  # of all samples, the first one included
+    log_loss: float
+    us: float
+
+    @property
+    def accuracy(self) -> float:
+        """The accuracy after the first sample."""
+        return float(np.mean(self.hits[1:]))
 
 
-NOTHING = "nothing"  # stands for a label, as to say nothing of a later sample is a miss
+def loss_of(y: Any, proba: dict[Any, float], labels: set[Any]) -> float:
+    """Return the log-loss of a label that was seen before; one that is not named has 0."""
+    total = sum(proba.values())
+    share = proba.get(y, 0.0) / total if total > 0.0 else 1.0 / len(labels)
+    return -math.log(max(share, 1e-15))
 
 
-class Tally:
-    """What became of the predictions, all but the first one."""
+def score(model: Classifier, samples: list[Sample], time_limit: float = math.inf) -> Scored:
+    """Predict and learn each sample; a new label has no loss, and the first sample no score.
 
-    def __init__(self) -> None:
-        self.hits: list[bool] = []  # with the first one
-        self.scores = Scores({"accuracy": Accuracy(), "log_loss": CrossEntropy()})
-        self.repeats = Scores({"accuracy": Accuracy()})  # what it gains to say the last label
-        self.seen: dict[Any, float] = {}
-        self.last: Any = None
-
-    def update(self, y: Any, proba: dict[Any, float]) -> None:
-        """Compare a prediction with the label."""
-        label = most_probable(proba)
-        self.hits.append(label == y)
-        if self.seen:
-            total = sum(proba.values())
-            if total > 0:
-                proba = {name: p / total for name, p in proba.items()}
-            else:
-                proba = dict.fromkeys(self.seen, 1 / len(self.seen))
-            said = NOTHING if label is None else label
-            self.scores.add(Step(len(self.hits), {}, y, said, self.seen | proba, 0.0))
-            self.repeats.add(Step(len(self.hits), {}, y, self.last, None, 0.0))
-        self.seen[y] = 0.0
-        self.last = y
+    The time is the processor's, as other programs may run on the machine.
+    """
+    predictions, seconds = [], 0.0
+    for start in range(0, len(samples), PIECE):
+        if seconds > time_limit:
+            raise TimeoutError(f"over {time_limit:g} s after {start} of {len(samples)} samples")
+        began = time.process_time()
+        for x, y in samples[start : start + PIECE]:
+            predictions.append(model.predict_proba_one(x))
+            model.learn_one(x, y)
+        seconds += time.process_time() - began
+    hits, losses, labels = [], [], set()
+    for (_, y), proba in zip(samples, predictions, strict=True):
+        hits.append(most_probable(proba) == y)
+        losses.append(loss_of(y, proba, labels) if y in labels else 0.0)
+        labels.add(y)
+    return Scored(hits, float(np.mean(losses[1:])), 1e6 * seconds / len(samples))
 
 
-def run(what: Run, data: Path, time_limit: float) -> dict[str, Any]:
-    """Run a model along a stream; returns a row of the table."""
-    entry, course = MODELS[what.model], open_course(what.stream, data)
-    samples = entry.encode(course.samples)
-    row: dict[str, Any] = {**what._asdict(), "n_features": course.n_features}
-    walk(entry.make(what.seed), samples[:WARM_UP], time_limit)
+def measure(what: Run, data: Path, time_limit: float) -> dict[str, Any]:
+    """Run a model along a stream; return the figures of its row."""
+    entry, track = MODELS[what.model], TRACKS.get(what.stream)
+    raw = list(track or load(what.stream, data, DATA.get(what.stream)))
+    samples = entry.encode(raw)
+    score(entry.make(what.seed), samples[:WARM_UP], time_limit)
     gc.collect()
     gc.freeze()  # so that no sweep through the samples is timed
     model = entry.make(what.seed)
-    tally, seconds = walk(model, samples, time_limit)
-    hits, scores = np.array(tally.hits), tally.scores.get()
-    accuracy, repeats = scores["accuracy"], tally.repeats.get()["accuracy"]
-    row |= {
+    scored = score(model, samples, time_limit)
+    hits, labels = np.array(scored.hits), [y for _, y in samples]
+    repeats = np.mean([y == last for last, y in itertools.pairwise(labels)])
+    drifts = track.drifts if track else ()
+    ends = itertools.pairwise((*drifts, len(hits)))
+    counts = np.add.reduceat(hits, np.arange(0, len(hits), PIECE)).tolist() if drifts else ()
+    return {
         "status": "ok",
         "n_samples": len(samples),
-        "accuracy": round(accuracy, 5),
-        "kappa_temporal": round((accuracy - repeats) / (1 - repeats), 5),
-        "log_loss": round(scores["log_loss"], 5) if entry.has_probabilities else "",
-        "us_per_sample": round(1e6 * seconds / len(samples), 2),
+        "n_features": len({feature for x, _ in raw for feature in x}),
+        "accuracy": round(scored.accuracy, 5),
+        "kappa_temporal": round((scored.accuracy - repeats) / (1 - repeats), 5),
+        "log_loss": "" if what.model == "last-label" else round(scored.log_loss, 5),
+        "us_per_sample": round(scored.us, 2),
         "memory_mb": round(model._raw_memory_usage / 1e6, 4),
-        "after_drift": " ".join(aftermaths(hits, course)),
-        "versions": versions(),
+        "after_drift": " ".join(
+            f"{hits[drift : min(drift + AFTERMATH, end)].mean():.4f}" for drift, end in ends
+        ),
+        "hits": " ".join(map(str, counts)),  # right predictions in each piece
     }
-    if course.drifts:
-        counts = np.add.reduceat(hits, np.arange(0, len(hits), PIECE))
-        row["hits"] = " ".join(map(str, counts.tolist()))  # right predictions in each piece
-    return row
 
 
-def walk(model: Classifier, samples: list[Sample], time_limit: float) -> tuple[Tally, float]:
-    """Predict, learn and score; returns the seconds that the model took."""
-    tally, seconds = Tally(), 0.0
-    predict, learn = model.predict_proba_one, model.learn_one
-    for start in range(0, len(samples), PIECE):
-        if seconds > time_limit:
-            raise TooLong(f"over {time_limit:g} s after {start} of {len(samples)} samples")
-        piece = samples[start : start + PIECE]
-        answers = []
-        began = time.process_time()
-        for x, y in piece:
-            answers.append(predict(x))
-            learn(x, y)
-        seconds += time.process_time() - began
-        for (_, y), proba in zip(piece, answers, strict=True):
-            tally.update(y, proba)
-    return tally, seconds
-
-
-def aftermaths(hits: NDArray[np.bool_], course: Course) -> Iterator[str]:
-    """Yield the accuracy after each drift."""
-    for drift, end in itertools.pairwise((*course.drifts, len(hits))):
-        yield f"{hits[drift : min(drift + AFTERMATH, end)].mean():.4f}"
-
-
-@functools.cache
 def versions() -> str:
     """Name all that a figure may depend on."""
     packages = ("river", "numpy", "numba")
@@ -285,15 +218,15 @@ def versions() -> str:
     return "; ".join([f"python {platform.python_version()}", *named, river_amf.__version__])
 
 
-def attempt(what: Run, data: Path, time_limit: float) -> dict[str, Any]:
-    """Run, and tell what went wrong if anything did."""
+def run(what: Run, data: Path, time_limit: float) -> dict[str, Any]:
+    """Return the row of a run, with the reason if it has not ended."""
+    row = {**what._asdict(), "versions": versions()}
     try:
-        return run(what, data, time_limit)
-    except TooLong as error:
-        status = str(error)
+        return row | measure(what, data, time_limit)
+    except TimeoutError as error:
+        return row | {"status": str(error)}
     except Exception as error:
-        status = f"failed: {type(error).__name__}: {error}"[:200]
-    return {**what._asdict(), "status": status, "versions": versions()}
+        return row | {"status": f"failed: {type(error).__name__}: {error}"[:200]}
 
 
 # What was measured
@@ -307,7 +240,7 @@ def read() -> dict[Run, dict[str, str]]:
 
 
 def keep(row: dict[str, Any]) -> None:
-    """Write down what came of a run in place of what was there."""
+    """Write the row of a run, in place of an older one."""
     what = Run(row["stream"], row["model"], row["seed"])
     rows = {**read(), what: row}
     with open(TABLE, "w", newline="", encoding="utf-8") as file:
@@ -319,8 +252,8 @@ def keep(row: dict[str, Any]) -> None:
 
 
 def run_all(runs: Iterable[Run], data: Path, time_limit: float, jobs: int) -> None:
-    """Run what is asked for, each in a process of its own, so that none can harm another."""
-    one = functools.partial(attempt, data=data, time_limit=time_limit)
+    """Run each in a process of its own, so that none can harm another."""
+    one = functools.partial(run, data=data, time_limit=time_limit)
     with multiprocessing.get_context("spawn").Pool(jobs, maxtasksperchild=1) as pool:
         for row in pool.imap_unordered(one, runs):
             keep(row)

@@ -15,30 +15,14 @@ from river_amf.evaluation import BUNDLED, STREAMS, Stream, load_stream
 
 HERE = Path(__file__).resolve().parent
 
-# columns that hold codes, not quantities
-CODES = {
+CODES = {  # columns that hold codes, not quantities
     "elec2": ["day"],
     "airlines": ["DayOfWeek"],
     "bank": ["day", "campaign"],
     "car": ["doors", "persons"],
 }
-
-
-ROWS = 50_000
-DATA = {  # of those that may drift, as many rows as are run
-    "elec2": ROWS,
-    "weather": ROWS,
-    "adult": ROWS,
-    "bank": ROWS,
-    "car": ROWS,
-    "letter": ROWS,
-    "satimage": ROWS,
-    "keystroke": ROWS,
-    "rialto": ROWS,
-    "gmsc": ROWS,
-    "phishing_websites": ROWS,
-    "spam": 8_000,
-}
+NAMES = "elec2 weather adult bank car letter satimage keystroke rialto gmsc phishing_websites spam"
+DATA = dict.fromkeys(NAMES.split(), 50_000) | {"spam": 8_000}  # streams that may drift, and rows
 
 
 def file_of(name: str, data: Path) -> Path | None:
@@ -47,7 +31,7 @@ def file_of(name: str, data: Path) -> Path | None:
 
 
 def available(names: Iterable[str], data: Path) -> list[str]:
-    """Return the streams that can be loaded; one line on stderr is about all others."""
+    """Return the streams that can be loaded; one line on stderr lists the others."""
     there, missing = [], []
     for name in names:
         path = file_of(name, data)
@@ -58,25 +42,21 @@ def available(names: Iterable[str], data: Path) -> list[str]:
 
 
 @functools.cache
-def load(name: str, data: Path, limit: int | None = None) -> Stream:
+def load(name: str, data: Path, limit: int | None = None, task: str | None = None) -> Stream:
     """Load a stream by name; in a file every column of text is a category."""
     path = file_of(name, data)
     if path is None:
         return load_stream(name, limit=limit)
-    stream = load_stream(str(path), categorical=CODES.get(name, ()), limit=limit)
+    stream = load_stream(str(path), categorical=CODES.get(name, ()), limit=limit, task=task)
     return Stream(name, list(stream.samples))  # so that reading is not timed
 
 
-def frame_of(name: str, data: Path, limit: int | None = None) -> tuple[pd.DataFrame, pd.Series]:
-    """Load a stream as a dataframe and its labels."""
-    samples = load(name, data, limit)
+def frame_of(
+    name: str, data: Path, limit: int | None = None, task: str | None = None
+) -> tuple[pd.DataFrame, pd.Series]:
+    """Load a stream as a dataframe and its labels or targets."""
+    samples = load(name, data, limit, task)
     return pd.DataFrame([x for x, _ in samples]), pd.Series([y for _, y in samples])
-
-
-def as_numbers(stream: Stream) -> Stream:
-    """Turn codes back into numbers: river's forest takes no categories."""
-    samples = [({name: float(value) for name, value in x.items()}, y) for x, y in stream]
-    return Stream(stream.name, samples)
 
 
 def make_parser(doc: str, streams: Sequence[str] = ()) -> argparse.ArgumentParser:
@@ -91,12 +71,12 @@ def make_parser(doc: str, streams: Sequence[str] = ()) -> argparse.ArgumentParse
 
 
 def add_names(
-    parser: argparse.ArgumentParser, option: str, known: Sequence[str], default: Sequence[str]
+    parser: argparse.ArgumentParser, option: str, names: Sequence[str], default: Sequence[str]
 ) -> None:
     """Add an option that takes some of the names."""
-    names = f"of {', '.join(known)}" + (" (default: all)" if [*default] == [*known] else "")
+    text = f"of {', '.join(names)}" + (" (default: all)" if [*default] == [*names] else "")
     parser.add_argument(
-        option, nargs="+", choices=known, default=list(default), metavar="NAME", help=names
+        option, nargs="+", choices=names, default=list(default), metavar="NAME", help=text
     )
 
 

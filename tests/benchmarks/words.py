@@ -8,8 +8,8 @@ are made before, by river's `BagOfWords`. Microseconds are of processor time, to
 one such dict, and memory is that of the model at the end (river leaves out the weights of its
 linear models); means over the seeds. The streams:
 
-- `tweets`: 5 000 generated from the seed, of about twelve words: most are drawn by Zipf's law and
-  tell nothing, some are words of sentiment, and of these a few have "not" before them;
+- `tweets`: 5 000 generated from the seed, of about twelve words: most are drawn by Zipf's law
+  without a meaning, some are words of sentiment, and of these a few have "not" before them;
 - `spam`: the 499 words of the e-mails of `origins.py`, each there or not.
 
 River's models have nothing between themselves and the counts; ours take `absent="zero"`.
@@ -22,12 +22,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-import runs
 import streams
 from numpy.typing import NDArray
 from river import linear_model, multiclass, naive_bayes
 from river.base import Classifier
 from river.feature_extraction import BagOfWords
+from runs import WARM_UP, score
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.evaluation.streams import Sample
@@ -40,7 +40,7 @@ SENTIMENT = 30  # words of each sentiment
 LENGTHS = (8, 16)  # of a tweet, with "not" counted
 SHARE = 0.25  # of words of sentiment
 NEGATION = 0.065  # of these, the share of those with "not" before them
-NOISE = 0.02  # of these, the share of those that say the opposite of the label
+NOISE = 0.02  # of these, the share of those of the opposite sentiment
 TAIL = 0.7  # exponent of the frequencies of words of sentiment, flatter than Zipf's 1
 
 
@@ -103,14 +103,12 @@ def load(name: str, data: Path, seed: int) -> list[Sample]:
     return [({word: count for word, count in x.items() if count}, y == 1) for x, y in counts]
 
 
-def run(model_name: str, samples: list[Sample], seed: int) -> tuple[float, ...]:
+def run(name: str, samples: list[Sample], seed: int) -> tuple[float, ...]:
     """Return accuracy, log-loss, microseconds and megabytes of a model on a stream."""
-    runs.walk(MODELS[model_name](seed), samples[: runs.WARM_UP], float("inf"))
-    model = MODELS[model_name](seed)
-    tally, seconds = runs.walk(model, samples, float("inf"))
-    scores = tally.scores.get()
-    us, mb = 1e6 * seconds / len(samples), model._raw_memory_usage / 1e6
-    return scores["accuracy"], scores["log_loss"], us, mb
+    score(MODELS[name](seed), samples[:WARM_UP])
+    model = MODELS[name](seed)
+    scored = score(model, samples)
+    return scored.accuracy, scored.log_loss, scored.us, model._raw_memory_usage / 1e6
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -132,8 +130,8 @@ def main(argv: list[str] | None = None) -> int:
                 for seed in arguments.seeds
             ]
             accuracy, log_loss, us, mb = map(statistics.mean, zip(*figures, strict=True))
-            cells = f"{accuracy:.4f} | {log_loss:.4f} | {us:.1f} | {mb:.1f}"
-            print(f"| {stream} | {model} | {cells} |", flush=True)
+            cells = f"{accuracy:.4f}", f"{log_loss:.4f}", f"{us:.1f}", f"{mb:.1f}"
+            streams.print_row((stream, model, *cells))
     return 0
 
 

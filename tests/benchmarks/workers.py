@@ -25,20 +25,20 @@ FORESTS = {
 
 def scores(model: Any, X: pd.DataFrame, y: pd.Series) -> str:
     """Return the two scores of a model along a stream."""
-    found: list[Any] = []
+    parts: list[Any] = []
     for start in range(0, len(X), 20):
         rows, target = X[start : start + 20], y[start : start + 20]
         if hasattr(model, "predict_interval_many"):
             ends, errors = model.predict_interval_many(rows), model.predict_many(rows) - target
             inside = (ends["lower"] <= target) & (target <= ends["upper"])
-            found += zip(1 - errors**2 / y.var(), inside, strict=True)
+            parts += zip(1 - errors**2 / y.var(), inside, strict=True)
         elif start:
             proba = model.predict_proba_many(rows).reindex(columns=y.unique(), fill_value=0.0)
-            own = proba.to_numpy()[range(len(rows)), proba.columns.get_indexer(target)]
+            shares = proba.to_numpy()[range(len(rows)), proba.columns.get_indexer(target)]
             hits = proba.idxmax(axis=1) == target
-            found += zip(hits, -np.log(np.maximum(own, 1e-7)), strict=True)
+            parts += zip(hits, -np.log(np.maximum(shares, 1e-7)), strict=True)
         model.learn_many(rows, target)
-    return ", ".join(f"{mean:.4f}" for mean in np.mean(found, axis=0))
+    return ", ".join(f"{mean:.4f}" for mean in np.mean(parts, axis=0))
 
 
 def seconds(models: list[Any], X: pd.DataFrame, y: pd.Series) -> np.ndarray[Any, Any]:

@@ -26,12 +26,14 @@ def numbers():
 @pytest.fixture(scope="module")
 def visit(chromium, tmp_path_factory):
     """Return a function that opens a page; an error or request of any page fails in the end."""
-    models, problems = {EVIL: "adaptive", OTHER: "gaussian-nb"}, []
-    folder = tmp_path_factory.mktemp("pictures")
-    evaluation.report(list(labels()), models, seed=1).save(folder / "labels.html")
-    evaluation.report(list(numbers()), seed=1).save(folder / "numbers.html")
-    constant = [({"a": 1, "b": 2}, "x")] * 100
-    evaluation.report(constant, ["adaptive"], seed=1).save(folder / "constant.html")
+    folder, problems = tmp_path_factory.mktemp("pictures"), []
+    runs = {
+        "labels": ([*labels()], {EVIL: "adaptive", OTHER: "gaussian-nb"}),
+        "numbers": ([*numbers()], None),
+        "constant": ([({"a": 1, "b": 2}, "x")] * 100, ["adaptive"]),
+    }
+    for name, (samples, models) in runs.items():
+        evaluation.report(samples, models, seed=1).save(folder / f"{name}.html")
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
@@ -107,15 +109,11 @@ def test_names_with_markup_do_nothing(visit):
 
 
 @pytest.mark.parametrize("width", [390, 1600])
-def test_names_are_cut_and_tables_scroll_where_there_is_no_room(visit, width):
+def test_long_names_are_cut_in_their_middle(visit, width):
     page = visit("labels", width)
-    for end in "12":
-        head, tail = page.locator(".rows .name", has_text=LONG + end).locator("span").all()
-        assert head.evaluate("e => e.scrollWidth > e.clientWidth") == (width == 390)
-        assert tail.evaluate("e => e.scrollWidth <= e.clientWidth + 1")
-        assert tail.text_content().endswith(end)
-        assert tail.evaluate("e => e.getBoundingClientRect().right") <= width
+    head, tail = page.locator(".rows .name", has_text=f"{LONG}1").locator("span").all()
+    assert head.evaluate("e => e.scrollWidth > e.clientWidth") == (width == 390)
+    assert tail.text_content().endswith("1")
+    assert tail.evaluate("e => e.getBoundingClientRect().right") <= width
     table = page.locator(".scroll").first
     assert table.evaluate("e => e.scrollWidth > e.clientWidth") == (width == 390)
-    assert "local" in table.evaluate("e => getComputedStyle(e).backgroundAttachment")
-    assert table.evaluate("e => e.tabIndex") == 0

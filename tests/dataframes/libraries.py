@@ -87,13 +87,13 @@ def matrix_of(library, answers):
     return list(frame.columns), np.array(columns).T.reshape(len(frame), len(columns))
 
 
-def assert_answers(library, found, model, answers):
+def assert_answers(library, predicted, model, answers):
     """Check that predictions for a block hold these answers bit for bit, a column for a label."""
     if isinstance(model, AMFRegressor):
-        assert values_of(library, found) == [each["prediction"] for each in answers]
+        assert values_of(library, predicted) == [each["prediction"] for each in answers]
         return
     labels = labels_of(model)
-    names, values = matrix_of(library, found)
+    names, values = matrix_of(library, predicted)
     assert names == library.names(labels)
     if labels:  # 0 for a label not yet seen, NaN where there was none
         expected = [[p.get(label, 0.0 if p else math.nan) for label in labels] for p in answers]
@@ -123,9 +123,9 @@ def assert_learns(library, blocks, **parameters):
     model, reader, twin = (fresh(**parameters) for _ in range(3))
     for X, y, w in blocks:
         assert model.learn_many(X, y, w) is None
-        found = predict_then_learn(reader, X, y, w)
+        predicted = predict_then_learn(reader, X, y, w)
         answers = learn(twin, library.rows(X), y, w)
-        assert_answers(library, found, twin, answers)
+        assert_answers(library, predicted, twin, answers)
         assert_twins(model, twin)
         assert_twins(reader, twin)
     for X, _, _ in blocks:

@@ -3,7 +3,6 @@
 import calendar
 import datetime as dt
 import json
-import math
 import pickle
 
 import numpy as np
@@ -39,7 +38,7 @@ TIMES = st.datetimes(dt.datetime(1800, 1, 1), dt.datetime(2200, 1, 1))
 
 
 @given(DATES | TIMES)
-def test_numbers_are_those_of_the_calendar(date):
+def test_date_equals_calendar(date):
     expected = by_hand(date)
     assert date_features({"d": date}) == pytest.approx(expected, rel=1e-13, abs=1e-11)
     unit = "M8[us]" if isinstance(date, dt.datetime) else "M8[D]"
@@ -49,7 +48,7 @@ def test_numbers_are_those_of_the_calendar(date):
         assert ("d.hour" in numbers) == (isinstance(same, pd.Timestamp) or len(expected) == 5)
 
 
-def test_zone_of_date_counts_and_other_values_stay():
+def test_date_has_its_zone_and_other_values_stay():
     late = dt.datetime(2024, 5, 17, 23, 30, tzinfo=dt.timezone(dt.timedelta(hours=2)))
     assert date_features({"d": late}) == by_hand(late.replace(tzinfo=None))
     for missing in (pd.NaT, np.datetime64("NaT")):
@@ -84,7 +83,7 @@ def test_dataframe_gets_numbers_of_its_rows(make, has_time, has_gap):
     ]
     assert rows.columns.tolist() == [*expected[0]]
     for row, x in zip(rows.to_dict("records"), expected, strict=True):
-        assert {k: v for k, v in row.items() if not (isinstance(v, float) and math.isnan(v))} == x
+        assert {k: v for k, v in row.items() if not pd.isna(v)} == x
 
 
 CLASH = {"d": KNOWN[0], "d.month": 3}
@@ -123,24 +122,18 @@ def test_pipelines_take_the_function():
     for day, target in zip(days, y, strict=True):
         rows.learn_one({"d": day}, target)
     blocks.learn_many(pd.DataFrame({"d": days}), pd.Series(y))
-    asked = pd.DataFrame({"d": pd.date_range("2024-11-01", periods=7)})
-    predicted = [rows.predict_one(x) for x in asked.to_dict("records")]
-    assert blocks.predict_many(asked).tolist() == predicted
+    week = pd.DataFrame({"d": pd.date_range("2024-11-01", periods=7)})
+    predicted = [rows.predict_one(x) for x in week.to_dict("records")]
+    assert blocks.predict_many(week).tolist() == predicted
     assert max(predicted[1:3]) < 13.0 and min(predicted[3:]) > 17.0  # Saturday and Sunday
-
-
-# Files
-
-TABLE = """day,at,shop,sales
-2024-05-17,2024-05-17 13:30,north,1.5
-NA,2024-05-18T10:00:00Z,south,2.5
-2024-05-19,,north,3.5
-"""
 
 
 def test_file_has_numbers_of_its_dates(tmp_path):
     csv, lines, parquet = (tmp_path / f"sales.{kind}" for kind in ("csv", "jsonl", "parquet"))
-    csv.write_text(TABLE)
+    csv.write_text(
+        "day,at,shop,sales\n2024-05-17,2024-05-17 13:30,north,1.5\n"
+        "NA,2024-05-18T10:00:00Z,south,2.5\n2024-05-19,,north,3.5\n"
+    )
     stream, start = load_stream(csv), dt.datetime(2024, 5, 17, 13, 30)
     first = {"day": start.date(), "at": start, "shop": "north"}
     assert next(iter(stream)) == (date_features(first), 1.5)
@@ -151,17 +144,17 @@ def test_file_has_numbers_of_its_dates(tmp_path):
     frame["day"] = pd.to_datetime(frame["day"]).dt.date
     frame.to_parquet(parquet)
     assert [*load_stream(lines)] == [*load_stream(parquet)] == [*stream]
-
-
-def test_dates_in_file_stay_text_as_category_or_label(tmp_path):
-    path = tmp_path / "sales.csv"
-    path.write_text(TABLE)
-    xs = [x for x, _ in load_stream(path, categorical=["day"])]
+    xs = [x for x, _ in load_stream(csv, categorical=["day"])]
     assert [x.get("day") for x in xs] == ["2024-05-17", None, "2024-05-19"]
-    assert [y for _, y in load_stream(path, "day")] == ["2024-05-17", "2024-05-19"]
+    assert [y for _, y in load_stream(csv, "day")] == ["2024-05-17", "2024-05-19"]
     with pytest.raises(EvaluationError, match="'2024-05-17'"):
-        load_stream(path, "day", task="regression")
-    path.write_text(TABLE + "2024-05-20,,north,1\n" * 9 + "soon,,north,1\n")
+        load_stream(csv, "day", task="regression")
+
+
+def test_file_with_a_word_among_dates_is_advised(tmp_path):
+    path = tmp_path / "sales.csv"
+    days = [f"2024-05-{n},1\n" for n in range(10, 22)]
+    path.write_text("".join(["day,sales\n", *days, "soon,1\n"]))
     with pytest.warns(UserWarning, match="'day': it holds numbers .or dates. and some .*=soon"):
         load_stream(path)
     assert load_stream(path, missing=["soon"]).kinds["day"] == "date"

@@ -125,12 +125,12 @@ def test_threads_may_predict_at_once(kind, n_jobs):
 def test_input_is_never_changed(library):
     X, labels, weights = next(blocks_of(library, AMFClassifier, (50,)))
     y, w = library.series(labels), library.series(weights)
-    before = [pickle.dumps(each) for each in (X, y, w)]
+    before = [*map(pickle.dumps, (X, y, w))]
     model = fresh()
     model.learn_many(X, y, w)
     model.predict_proba_then_learn_many(X, y, w)
     model.predict_many(X)
-    assert [pickle.dumps(each) for each in (X, y, w)] == before
+    assert [*map(pickle.dumps, (X, y, w))] == before
 
 
 def test_rows_of_weight_zero_settle_nothing():

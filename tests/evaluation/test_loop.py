@@ -12,11 +12,10 @@ from river_amf.evaluation.prequential import test_then_train as steps_of
 
 
 @given(st.integers(1, 10**9))
-def test_checkpoints_are_about_ten_and_round(n_samples):
-    checkpoints = prequential.even_checkpoints(n_samples)
-    assert str(checkpoints.step).rstrip("0") in {"1", "2", "5"}
-    assert checkpoints[0] == checkpoints.step
-    assert min(n_samples, 6) <= len(checkpoints) <= 15
+def test_intervals_are_round_and_about_ten(n_samples):
+    interval = prequential.round_interval(n_samples)
+    assert str(interval).rstrip("0") in {"1", "2", "5"}
+    assert min(n_samples, 6) <= n_samples // interval <= 15
 
 
 class Clocked(base.Classifier):

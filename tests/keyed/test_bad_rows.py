@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from river import base, linear_model
+from river import linear_model, naive_bayes
 
 from river_amf import AMFClassifier, AMFRegressor
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
@@ -16,20 +16,22 @@ FOREST = AMFClassifier(n_estimators=2, seed=1)
 LOGISTIC = linear_model.LogisticRegression()
 
 
+def users(*names):
+    return FRAME.assign(user=[*names])
+
+
 BLOCKS = {
     "not a frame": ([[1, 2]], LABELS, None, TypeError, "X must be a dataframe"),
     "no key": (FRAME[["a"]], LABELS, None, ValueError, r"X lacks the column 'user' .*has \['a'\]"),
-    "missing key": (FRAME.assign(user=["a", "b", None, "a", "b"]), LABELS, None, ValueError,
-                    "row 2: column 'user': a key must not be missing"),
-    "NaN": (FRAME.assign(user=[1, 2, 3, np.nan, 1]), LABELS, None, ValueError, "row 3: column"),
-    "a list": (FRAME.assign(user=["a", "b", [1], "a", "b"]), LABELS, None, TypeError,
-               "row 2: column 'user': a key must be text"),
+    "missing": (users(*"ab", None, *"ab"), LABELS, None, ValueError, "row 2: column 'user': a key"),
+    "NaN": (users(1, 2, 3, np.nan, 1), LABELS, None, ValueError, "row 3: column"),
+    "a list": (users("a", "b", [1], "a", "b"), LABELS, None, TypeError, "row 2: .* must be text"),
     "few labels": (FRAME, LABELS[:4], None, ValueError, "X has 5 rows, but y has 4 values"),
     "no labels": (FRAME, None, None, TypeError, "y must be a series"),
     "few weights": (FRAME, LABELS, [1.0], ValueError, "X has 5 rows, but w has 1 values"),
     "order": (FRAME, pd.Series(LABELS)[::-1], None, ValueError, "y has the index of X in another"),
     "bad weight": (FRAME, LABELS, [1, 1, -1, 1, 1], ValueError, "row 2: w must be a finite number"),
-}  # fmt: skip
+}
 
 
 def pickles(model):
@@ -49,7 +51,7 @@ def test_bad_block_changes_no_model(name, method):
 
 
 @pytest.mark.parametrize("n", [1, 100])  # row by row, and as a block
-def test_bad_row_is_named_and_keys_before_it_learn(n):
+def test_keys_before_a_bad_row_learn(n):
     X = pd.DataFrame({"user": [*"aabbcc"] * n, "a": 1.0})
     model, twin = (KeyedRegressor(AMFRegressor(n_estimators=2, seed=1), "user") for _ in range(2))
     y = np.ones(6 * n)
@@ -63,7 +65,7 @@ def test_bad_row_is_named_and_keys_before_it_learn(n):
         model.predict_many(X[:6].assign(a=[1, 1, 1, 1, 1, np.inf]))
 
 
-def test_error_of_a_river_model_notes_row_and_key():
+def test_error_of_river_notes_row_and_key():
     model = KeyedClassifier(LOGISTIC, "user")
     with pytest.raises(Exception) as caught:
         model.learn_many(FRAME.assign(a=[1, "red", 2, 3, 4]), LABELS)
@@ -91,15 +93,8 @@ def test_bad_sample_changes_nothing(x, kind, message):
         model.learn_many(FRAME, LABELS)
 
 
-class Plain(base.Classifier):
-    """A classifier without blocks or weights."""
-
-    def learn_one(self, x, y):
-        """Learn nothing."""
-
-
 def test_weights_need_a_model_that_takes_them():
-    model = KeyedClassifier(Plain(), "user")
+    model = KeyedClassifier(naive_bayes.GaussianNB(), "user")
     model.learn_one({"user": "a", "a": 1}, True, w=1.0)
     with pytest.raises(TypeError, match="unexpected keyword argument 'w'"):
         model.learn_one({"user": "a", "a": 1}, True, w=2.0)

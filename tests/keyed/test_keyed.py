@@ -2,6 +2,7 @@
 
 import copy
 import datetime
+import itertools
 import pickle
 
 import numpy as np
@@ -65,12 +66,12 @@ def pickles(models):
     return {key: pickle.dumps(models[key]) for key in models}
 
 
-def listed(found, library):
+def listed(answers, library):
     """Return a series as a list, a frame of probabilities as those of True, None without."""
-    assert type(found).__module__.split(".")[0] == library
-    if isinstance(found, pd.DataFrame | pl.DataFrame | pa.Table):
-        found = found[True if library == "pandas" else "True"]
-    values = found.to_pylist() if library == "pyarrow" else found.to_list()
+    assert type(answers).__module__.split(".")[0] == library
+    if isinstance(answers, pd.DataFrame | pl.DataFrame | pa.Table):
+        answers = answers[True if library == "pandas" else "True"]
+    values = answers.to_pylist() if library == "pyarrow" else answers.to_list()
     return [None if value != value else value for value in values]
 
 
@@ -87,32 +88,32 @@ def test_keyed_equals_a_dict(name, max_in_memory, library):
         before = dict(x)
         for method in (f"{proba}_one", "predict_one"):
             assert getattr(model, method)(x) == naive.answer(method, x)
-        options = {} if name in WITHOUT_WEIGHTS else {"w": weight}
-        for each in (model, naive):
-            each.learn_one(x, label, **options)
+        for learner in (model, naive):
+            learner.learn_one(x, label, **({} if name in WITHOUT_WEIGHTS else {"w": weight}))
         assert x == before
     block = X[100:800], y[100:800], None if name in WITHOUT_WEIGHTS else w[100:800]
     naive.learn_many(*block)
     model.learn_many(LIBRARIES[library](block[0]), *block[1:])
 
-    def answers(x):
-        """Return the answers of the dict, of which blocks have that for True."""
-        found = naive.answer(f"{proba}_one", x)
-        return found.get(True, 0.0) if isinstance(found, dict) and found else found or None
+    def answer(x):
+        """Return the answer of the dict, of which blocks have that for True."""
+        expected = naive.answer(f"{proba}_one", x)
+        is_proba = isinstance(expected, dict) and expected
+        return expected.get(True, 0.0) if is_proba else expected or None
 
     rows, frame = X[800:].to_dict("records"), LIBRARIES[library](X[800:])
-    found = model.predict_many(frame)
+    answers = model.predict_many(frame)
+    assert library != "pandas" or answers.index.equals(frame.index)
     expected = [naive.answer("predict_one", x) for x in rows]
-    assert listed(found, library) == pytest.approx(expected)
-    assert library != "pandas" or found.index.equals(frame.index)
-    found = getattr(model, f"{proba}_many")(frame)
-    assert listed(found, library) == pytest.approx([*map(answers, rows)])
+    assert listed(answers, library) == pytest.approx(expected)
+    answers = getattr(model, f"{proba}_many")(frame)
+    assert listed(answers, library) == pytest.approx([*map(answer, rows)])
     expected = []
     for x, label in zip(rows, y[800:], strict=True):
-        expected.append(answers(x))
+        expected.append(answer(x))
         naive.learn_one(x, label)
-    found = getattr(model, f"{proba}_then_learn_many")(frame, y[800:])
-    assert listed(found, library) == pytest.approx(expected)
+    answers = getattr(model, f"{proba}_then_learn_many")(frame, y[800:])
+    assert listed(answers, library) == pytest.approx(expected)
     if isinstance(MODELS[name], Forest):  # others share strings when they are pickled
         assert pickles(model) == pickles(naive.models)
 
@@ -143,14 +144,10 @@ def test_keyed_equals_a_dict_after_any_calls(
             for x, label in zip(rows, labels, strict=True):
                 model.learn_one(x, label)
         elif call == "predict":
-            for x in rows:
-                for method in ("predict_one", "predict_proba_one"):
-                    assert getattr(model, method)(x) == naive.answer(method, x)
+            for x, method in itertools.product(rows, ("predict_one", "predict_proba_one")):
+                assert getattr(model, method)(x) == naive.answer(method, x)
         elif call == "block":
-            frame = pd.DataFrame({"value": [row["value"] for row in rows]})
-            model.learn_many(
-                frame.assign(user=pd.Series([x["user"] for x in rows], dtype=object)), labels
-            )
+            model.learn_many(pd.DataFrame(rows).astype({"user": object}), labels)
         elif call == "delete" and rows[0]["user"] in model:
             del model[rows[0]["user"]], naive.models[rows[0]["user"]]
         elif call == "no room":
@@ -217,7 +214,7 @@ def test_factory_may_copy_a_common_model():
     assert pickle.loads(pickle.dumps(model)).predict_proba_one({"user": "new"} | x) == before
 
 
-def test_it_is_a_mapping():
+def test_keyed_model_is_a_mapping():
     model = KeyedClassifier(MODELS["logistic"], "user", max_in_memory=1)
     assert bool(model) and len(model) == 0
     for key in ("ann", 7, "bob"):

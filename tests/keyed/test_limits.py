@@ -13,8 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from river import base, compose, linear_model, naive_bayes
+from river import compose, linear_model, naive_bayes
 
+from river_amf import OnlineDummyClassifier
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
 from river_amf.keyed.keys import key_of
 from river_amf.persistence import FileError
@@ -48,68 +49,55 @@ def test_least_recently_used_models_move():
     model.predict_one(sample("b"))
     learn(model, "d", n=1)
     assert kept(model) == ["b", "d"]
-    model.predict_one(sample("nobody"))
+    model.predict_one(sample("new"))
     assert kept(model) == ["b", "d"]
     assert "a" in model and kept(model) == ["b", "d"]
     model["a"]
     assert kept(model) == ["d", "a"]
 
 
-class Counting(base.Classifier):
-    """Counts what it has learned."""
-
-    n_learned = 0
-
-    def learn_one(self, x, y):
-        self.n_learned += 1
-
-
-# ------------------------------------------------------------------------------------------ folder
+def opened(folder, model=LOGISTIC, **options):
+    return KeyedClassifier(model, "user", folder=folder, **options)
 
 
 def test_with_statement_flushes(tmp_path):
-    with KeyedClassifier(LOGISTIC, "user", folder=tmp_path) as model:
+    with opened(tmp_path) as model:
         learn(model, "a")
         model.flush(position=[1, "b"])
         learn(model, "b")
-    with (
-        pytest.raises(ZeroDivisionError),
-        KeyedClassifier(LOGISTIC, "user", folder=tmp_path) as model,
-    ):
+    with pytest.raises(ZeroDivisionError), opened(tmp_path) as model:
         assert {*model} == {"a", "b"} and model.position == [1, "b"]
         learn(model, "c")
         raise ZeroDivisionError
-    with KeyedClassifier(LOGISTIC, "user", folder=tmp_path) as model:
+    with opened(tmp_path) as model:
         assert {*model} == {"a", "b"}
         del model["a"]
-    with KeyedClassifier(LOGISTIC, "user", folder=tmp_path) as model:
+    with opened(tmp_path) as model:
         assert {*model} == {"b"}
         model.close()
         with pytest.raises(OSError, match="released by close"):
             model.flush()
 
 
-def test_a_folder_belongs_to_one_object(tmp_path):
-    model = KeyedClassifier(LOGISTIC, "user", folder=tmp_path)
-    with pytest.raises(OSError, match="is in use by another model"):
-        KeyedClassifier(LOGISTIC, "user", folder=tmp_path)
+def test_folder_belongs_to_one_object(tmp_path):
+    model = opened(tmp_path)
     learn(model, "a")
     model.flush()
     assert model.clone().folder is None
-    for copied in (copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))):
+    again = (copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)))
+    for make in (*again, lambda _: opened(tmp_path)):
         with pytest.raises(OSError, match="is in use by another model"):
-            copied(model)
+            make(model)
     model.close()
     with pickle.loads(pickle.dumps(model)) as later:
         assert {*later} == {"a"}
-    for wrong, message in (
-        (lambda: KeyedClassifier(LOGISTIC, "shop", folder=tmp_path), "'user', not .* 'shop'"),
-        (lambda: KeyedRegressor(linear_model.LinearRegression(), "user", folder=tmp_path),
-         "of a KeyedClassifier .*, not the models of a KeyedRegressor"),
-    ):  # fmt: skip
+    for kind, factory, key, message in (
+        (KeyedClassifier, LOGISTIC, "shop", "'user', not .* 'shop'"),
+        (KeyedRegressor, linear_model.LinearRegression(), "user", "Classifier .*, not .*Regressor"),
+    ):
         with pytest.raises(ValueError, match=message):
-            wrong()
-    assert {*KeyedClassifier(LOGISTIC, "user", folder=tmp_path)} == {"a"}
+            kind(factory, key, folder=tmp_path)
+    assert {*opened(tmp_path)} == {"a"}
 
 
 def diary(path):
@@ -133,31 +121,21 @@ def test_other_files_are_refused_and_left(tmp_path, spoil, kind, message):
     spoil(path)
     before = path.is_file() and path.read_bytes()
     with pytest.raises(kind, match=message):
-        KeyedClassifier(LOGISTIC, "user", folder=path.parent)
+        opened(path.parent)
     assert (path.is_file() and path.read_bytes()) == before
 
 
 @pytest.mark.parametrize("blob", ["'text'", "7", "substr(model, 1, 100)", "x'8005'"])
 def test_model_that_cannot_be_read(tmp_path, blob):
-    with KeyedClassifier(LOGISTIC, "user", folder=tmp_path) as model:
+    with opened(tmp_path) as model:
         learn(model, "ab")
     with sqlite3.connect(tmp_path / "models.sqlite") as database:
         database.execute(f"UPDATE models SET model = {blob} WHERE key = '\"a\"'")
     database.close()
-    with KeyedClassifier(LOGISTIC, "user", folder=tmp_path) as model:
+    with opened(tmp_path) as model:
         with pytest.raises(FileError, match=r"models\.sqlite: the model of the key \"a\" can"):
             model["a"]
         learn(model, "b")  # the others can be used
-
-
-# -------------------------------------------------------------------------------------- bad moments
-
-
-def fill_disk(model, n_pages=None):
-    """Let the database have no more pages than it has, or so many."""
-    database = model._store._database
-    (n_used,) = database.execute("PRAGMA page_count").fetchone()
-    database.execute(f"PRAGMA max_page_count = {n_pages or n_used}")
 
 
 def wide(user):
@@ -165,10 +143,19 @@ def wide(user):
     return {"user": user, **{f"feature {j} of {user}": j for j in range(100)}}
 
 
-@pytest.mark.parametrize("call", ["flush", "learn_one", "learn_many", "predict_one", "pickle"])
+CALLS = {
+    "flush": lambda model: model.flush(),
+    "learn_one": lambda model: model.learn_one(wide("d"), True),
+    "learn_many": lambda model: model.learn_many(pd.DataFrame([wide("d"), wide("e")]), [True] * 2),
+    "predict_one": lambda model: model.predict_one(wide("a")),
+    "pickle": pickle.dumps,
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
 def test_full_disk_leaves_the_last_flush(tmp_path, call):
-    folder = None if call == "pickle" else tmp_path
-    model = KeyedClassifier(naive_bayes.GaussianNB(), "user", folder=folder, max_in_memory=2)
+    folder = None if call == "pickle" else tmp_path  # with a folder it holds the path
+    model = opened(folder, naive_bayes.GaussianNB(), max_in_memory=2)
     for user in "abc":
         model.learn_one(wide(user), True)
     model.flush(position=3)
@@ -176,30 +163,24 @@ def test_full_disk_leaves_the_last_flush(tmp_path, call):
     for user in "bc":
         model.learn_one(wide(user), False)
         model.learn_one(wide(user + " 2"), False)  # which has moved some to the file
-    fill_disk(model)
-    calls = {
-        "flush": model.flush,
-        "learn_one": lambda: model.learn_one(wide("d"), True),
-        "learn_many": lambda: model.learn_many(pd.DataFrame([wide("d"), wide("e")]), [True, False]),
-        "predict_one": lambda: model.predict_one(wide("a")),
-        "pickle": lambda: pickle.dumps(model),
-    }
+    database = model._store._database
+    ((n_pages,),) = database.execute("PRAGMA page_count")
+    database.execute(f"PRAGMA max_page_count = {n_pages}")  # in the place of a full disk
     message = "its models are lost" if folder is None else "it holds the models of the last flush"
     with pytest.raises(OSError, match=f"full; {message}"):
         for _ in range(2):
-            calls[call]()
-    if folder is not None:
-        del calls["pickle"]  # which holds the path
-    for refused in (*calls.values(), lambda: model.position, lambda: len(model)):
-        with pytest.raises(OSError, match=message):
-            refused()
+            CALLS[call](model)
+    for name in (*CALLS, "len", "position"):
+        if name != "pickle" or folder is None:
+            with pytest.raises(OSError, match=message):
+                (CALLS | {"len": len, "position": lambda model: model.position})[name](model)
     if folder is not None:  # the other object has released it
-        with KeyedClassifier(naive_bayes.GaussianNB(), "user", folder=folder) as later:
+        with opened(folder, naive_bayes.GaussianNB()) as later:
             assert later.position == 3 and pickles(later) == flushed
 
 
 def test_position_must_be_json(tmp_path):
-    with KeyedClassifier(LOGISTIC, "user", folder=tmp_path) as model:
+    with opened(tmp_path) as model:
         learn(model, "a")
         model.flush(position=1)
         for wrong in ({1, 2}, float("nan")):
@@ -210,7 +191,7 @@ def test_position_must_be_json(tmp_path):
 
 def learn_forever(folder, flushed):
     """Learn the rows of an endless stream from the position of the last flush on."""
-    model = KeyedClassifier(LOGISTIC, "user", folder=folder, max_in_memory=2)
+    model = opened(folder, max_in_memory=2)
     for i in itertools.count(model.position or 0):
         if i % 25 == 0:
             model.flush(position=i)
@@ -236,7 +217,7 @@ def test_kill_leaves_the_last_flush(tmp_path, n_kills):
         time.sleep(rng.uniform(0, 0.02))
         child.kill()
         child.join()
-        model = KeyedClassifier(LOGISTIC, "user", folder=tmp_path)
+        model = opened(tmp_path)
         start, position = position, model.position
         assert position in (flushed.value, flushed.value + 25) and position >= start + 100
         for i in range(start, position):
@@ -246,7 +227,7 @@ def test_kill_leaves_the_last_flush(tmp_path, n_kills):
 
 
 def interrupted(number, call, *arguments):
-    """Call a function with an interrupt before the given line of the package; whether it came."""
+    """Call a function with an interrupt before a line of the package; return whether it came."""
     left = number
 
     def trace(frame, event, _):
@@ -271,27 +252,27 @@ def interrupted(number, call, *arguments):
 
 
 def test_interrupted_flush_leaves_the_last_one(tmp_path):
-    came, number, found = True, 0, []
+    came, number, positions = True, 0, []
     while came:
         number += 1
-        model = KeyedClassifier(LOGISTIC, "user", folder=tmp_path)
+        model = opened(tmp_path)
         learn(model, "a", n=1)
         came = interrupted(number, model.flush, number)
-        found.append(model.position)
+        positions.append(model.position)
         model.close()
-        with KeyedClassifier(LOGISTIC, "user", folder=tmp_path) as model:
-            assert model.position == found[-1]
-    assert found == [None] * (number - 1) + [number] and number > 10
+        with opened(tmp_path) as model:
+            assert model.position == positions[-1]
+    assert positions == [None] * (number - 1) + [number] and number > 10
 
 
 def test_interrupted_calls_learn_all_or_nothing():
     came, number = True, 0
     while came:
         number += 1
-        model = KeyedClassifier(Counting(), "user", max_in_memory=1)
+        model = opened(None, OnlineDummyClassifier(), max_in_memory=1)
         learn(model, "ab", n=1)
         came = interrupted(number, model.learn_one, sample("a"), True)
-        counts = {user: model[user].n_learned for user in model}
+        counts = {user: model[user].n for user in model}
         assert counts["b"] == 1 and counts["a"] in ((1, 2) if came else (2,))
     assert number > 50
 
@@ -321,7 +302,7 @@ def test_threads_may_share_it():
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork, of POSIX")
 def test_forked_process_leaves_the_folder_alone(tmp_path):
-    model = KeyedClassifier(LOGISTIC, "user", folder=tmp_path, max_in_memory=1)
+    model = opened(tmp_path, max_in_memory=1)
     learn(model, "ab")
     model.flush()
     child = os.fork()

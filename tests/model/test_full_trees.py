@@ -8,18 +8,11 @@ import random
 
 import numpy as np
 import pytest
+from forests import forests
 
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AdaptiveAMFRegressor,
-    AMFClassifier,
-    AMFRegressor,
-    inspection,
-)
+from river_amf import AMFRegressor, inspection
 
 LIMIT = 101
-KINDS = (AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor)
-kinds = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 
 
 def moved_range(kind, n_samples=3000):
@@ -35,50 +28,43 @@ def n_nodes(model):
     return [tree.n_nodes for tree in model]
 
 
-@kinds
-def test_full_tree_follows_a_range_that_moves(kind):
-    limited, free = kind(seed=1, max_nodes=LIMIT), kind(seed=1, max_nodes=None)
-    errors = []
+@forests
+def test_full_tree_follows_moved_range(kind):
+    limited, free = (kind(seed=1, max_nodes=limit) for limit in (LIMIT, None))
+    errors, is_full = [], False
     for x, y in moved_range(kind):
         errors.append([abs(float(model.predict_one(x) or 0) - y) for model in (limited, free)])
         for model in (limited, free):
             model.learn_one(x, y)
+        # the limit changes nothing until a tree is full
+        is_full = is_full or max(n_nodes(free)) + 2 > LIMIT
+        if not is_full:
+            assert errors[-1][0] == errors[-1][1]
+            states = [[*model._arena.trees["random_state"]] for model in (limited, free)]
+            assert pickle.dumps(states[0]) == pickle.dumps(states[1])
     error, without_limit = np.mean(errors[2250:], axis=0)
     assert error < 1.2 * without_limit
 
 
-@kinds
-def test_full_tree_stays_within_its_limit(kind):
-    model, structures = kind(n_estimators=2, seed=1, max_nodes=LIMIT), set()
-    sizes = []
+@forests
+def test_full_tree_stays_within_limit(kind):
+    model, structures, sizes = kind(n_estimators=2, seed=1, max_nodes=LIMIT), set(), set()
     if "drift_threshold" in model._parameters:
         model.drift_threshold = None
     for i, (x, y) in enumerate(moved_range(kind)):
         model.learn_one(x, y)
         assert max(n_nodes(model)) <= LIMIT
-        sizes += [model.memory_usage] * (i >= 1000 and i % 10 == 0)
-        if n_nodes(model) == [LIMIT, LIMIT]:
+        if i >= 1000 and i % 10 == 0:
+            sizes.add(model.memory_usage)
             structures.add(inspection.node_table(model)["threshold"].sum())
+    assert n_nodes(model) == [LIMIT, LIMIT]
     assert len(structures) > 10
-    assert len({*sizes}) == 1
-
-
-@kinds
-def test_limit_changes_nothing_until_a_tree_is_full(kind):
-    limited, free = (kind(seed=1, max_nodes=limit) for limit in (LIMIT, None))
-    for x, y in moved_range(kind):
-        for model in (limited, free):
-            model.learn_one(x, y)
-        if max(n_nodes(free)) + 2 > LIMIT:
-            break
-        assert limited.predict_one(x) == free.predict_one(x)
-    states = [pickle.dumps([*model._arena.trees["random_state"]]) for model in (limited, free)]
-    assert states[0] == states[1]
+    assert len(sizes) == 1
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])
-@kinds
-def test_tree_without_room_for_another_split_keeps_its_nodes(kind, limit):
+@forests
+def test_tree_without_room_keeps_its_nodes(kind, limit):
     model = kind(n_estimators=2, seed=1, max_nodes=limit)
     for x, y in moved_range(kind, 300):
         model.learn_one(x, y)

@@ -20,9 +20,9 @@ N_TREES = 3000
 # the second label comes late, inside and next to the first one's cell; two rows are equal
 ROWS = [(0.1, 0.2), (0.9, 0.3), (0.4, 0.8), (0.4, 0.8), (0.6, 0.1), (0.5, 0.4), (0.2, 0.9)]
 LABELS = [0, 0, 0, 0, 0, 1, 1]
-IN_ORDER = range(len(ROWS))
+IN_ORDER = tuple(range(len(ROWS)))
 # an order that makes all nodes impure early
-SHUFFLED = [5, 0, 6, 3, 1, 4, 2]
+SHUFFLED = (5, 0, 6, 3, 1, 4, 2)
 
 
 class Shape(NamedTuple):
@@ -37,75 +37,57 @@ class Shape(NamedTuple):
     second_time: float  # the first split below the root's, infinity if there is none
 
 
-def shape_of_sample(node):
-    leaves, times = [], []
-    pending = [node]
+def shape_of(root, times, depths):
+    """Return the shape of a tree with these splits and leaves."""
+    second_time = sorted(times)[1] if len(times) > 1 else np.inf
+    return Shape(*root, len(depths), max(depths), second_time)
+
+
+def shape_of_sample(root):
+    depths, times, pending = [], [], [root]
     while pending:
         cell = pending.pop()
         if cell.left is None:
-            leaves.append(cell.depth)
+            depths.append(cell.depth)
         else:
             times.append(cell.left.time)
             pending += [cell.left, cell.right]
-    second = sorted(times)[1] if len(times) > 1 else np.inf
-    return Shape(
-        node.left.time,
-        node.threshold,
-        node.feature,
-        node.left.n_samples,
-        len(leaves),
-        max(leaves),
-        second,
+    return shape_of(
+        (root.left.time, root.threshold, root.feature, root.left.n_samples), times, depths
     )
 
 
 def shape_of_tree(arena, tree, stop_if_pure):
     """Read the shape from the arrays; making thousands of tables would take most of the time."""
-    nodes = {name: arena.nodes[tree][name].tolist() for name in arena.nodes.dtype.names}
-    # real targets have no counts, and cells are never pure
-    is_pure = (np.count_nonzero(arena.counts[tree], axis=1) == 1).tolist()
+    left, right, split_times = (arena.nodes[tree][n] for n in ("left", "right", "split_time"))
+    # targets have no counts, and cells are never pure
+    is_pure = np.count_nonzero(arena.counts[tree], axis=1) == 1
     root = int(arena.trees["root"][tree])
-    depths, times = [], []
-    pending = [(root, 0)]
+    depths, times, pending = [], [], [(root, 0)]
     while pending:
         node, depth = pending.pop()
-        if nodes["left"][node] < 0 or (stop_if_pure and is_pure[node]):
+        if left[node] < 0 or (stop_if_pure and is_pure[node]):
             depths.append(depth)
         else:
-            times.append(nodes["split_time"][node])
-            pending += [(nodes["left"][node], depth + 1), (nodes["right"][node], depth + 1)]
-    return Shape(
-        nodes["split_time"][root],
-        nodes["threshold"][root],
-        nodes["feature"][root],
-        nodes["n_samples"][nodes["left"][root]],
-        len(depths),
-        max(depths),
-        sorted(times)[1] if len(times) > 1 else np.inf,
-    )
+            times.append(split_times[node])
+            pending += [(left[node], depth + 1), (right[node], depth + 1)]
+    row = arena.nodes[tree][root]
+    n_left = arena.nodes[tree]["n_samples"][left[root]]
+    return shape_of((row["split_time"], row["threshold"], row["feature"], n_left), times, depths)
 
 
 @functools.cache
-def online(*order, split_pure=False):
+def arena_of(kind, order, split_pure):
     """Learn the rows in an order, in many trees."""
-    model = AMFClassifier(
-        n_estimators=N_TREES, split_intensity="unit", seed=7, split_pure=split_pure
-    )
+    parameters = {"split_pure": split_pure} if kind is AMFClassifier else {}
+    model = kind(n_estimators=N_TREES, split_intensity="unit", seed=7, **parameters)
     for i in order:
         model.learn_one(dict(enumerate(ROWS[i])), LABELS[i])
     return model._arena
 
 
-@functools.cache
-def online_with_numbers(*order):
-    """Learn the rows in an order, with numbers as targets, in many trees."""
-    model = AMFRegressor(n_estimators=N_TREES, split_intensity="unit", seed=9)
-    for i in order:
-        model.learn_one(dict(enumerate(ROWS[i])), 0.5 * LABELS[i])
-    return model._arena
-
-
-def shapes(arena, stop_if_pure=False):
+def shapes(order, kind=AMFClassifier, split_pure=False, stop_if_pure=False):
+    arena = arena_of(kind, order, split_pure)
     return [shape_of_tree(arena, tree, stop_if_pure) for tree in range(N_TREES)]
 
 
@@ -131,23 +113,14 @@ def assert_same_law(shapes, others):
         assert p_value > 1e-3, name
 
 
-def test_late_splitting_follows_the_law_of_a_mondrian_tree_cut_at_pure_cells():
-    assert_same_law(shapes(online(*IN_ORDER)), drawn(stop_if_pure=True))
-
-
-def test_the_order_of_samples_does_not_change_the_law():
-    assert_same_law(shapes(online(*SHUFFLED)), drawn(stop_if_pure=True))
-
-
-def test_splitting_always_follows_the_law_of_a_mondrian_tree():
-    assert_same_law(shapes(online(*IN_ORDER, split_pure=True)), drawn(stop_if_pure=False))
-
-
 @pytest.mark.parametrize("order", [IN_ORDER, SHUFFLED])
-def test_trees_for_numbers_follow_the_law_of_a_mondrian_tree(order):
-    assert_same_law(shapes(online_with_numbers(*order)), drawn(stop_if_pure=False))
+@pytest.mark.parametrize(
+    ("kind", "split_pure"), [(AMFClassifier, False), (AMFClassifier, True), (AMFRegressor, True)]
+)
+def test_trees_follow_law_of_mondrian_trees(kind, split_pure, order):
+    # late splitting: those cut at pure cells
+    assert_same_law(shapes(order, kind, split_pure), drawn(stop_if_pure=not split_pure))
 
 
-def test_late_splitting_follows_the_law_of_splitting_always():
-    always = online(*SHUFFLED, split_pure=True)
-    assert_same_law(shapes(online(*IN_ORDER)), shapes(always, stop_if_pure=True))
+def test_late_splitting_follows_law_of_splitting_pure():
+    assert_same_law(shapes(IN_ORDER), shapes(SHUFFLED, split_pure=True, stop_if_pure=True))

@@ -7,6 +7,7 @@ from forests import by_hand
 from generated import PARAMETERS, streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_restarts import RECENT_RATE, USUAL_RATE, running_mean
 
 from river_amf import AMFClassifier, inspection
 from river_amf.engine.settings import begin
@@ -45,18 +46,22 @@ def pair(n_estimators=2, **parameters):
     return model, naive.NaiveForest(random_states, keys, linear_keys=linear_keys, **parameters)
 
 
-def same_nodes(model, tree, root, log_odds, precision):
+def same_nodes(model, tree, expected, precision):
     """Compare the structure of a tree with that of the reference; yield rows and their nodes."""
     table = inspection.node_table(model, tree).set_index("node")
-    names = list(model._features)
-    pending = [(int(table.index[table["parent"] < 0][0]), root)]
-    n_nodes = 0
+    names, log_odds, state = list(model._features), expected.log_odds(), model._arena.trees[tree]
+    assert state["random_state"] == expected.random.state
+    restarts = len(expected.losses), expected.n_restarts, expected.restarted_at
+    assert (state["n_losses"], state["n_restarts"], state["restarted_at"]) == restarts
+    losses = [running_mean(expected.losses, rate) for rate in (RECENT_RATE, USUAL_RATE)]
+    assert [state["recent_loss"], state["usual_loss"]] == pytest.approx(losses, rel=1e-6, abs=1e-9)
+    assert len(table) == len(log_odds)
+    pending = [(int(table.index[table["parent"] < 0][0]), expected.root)] if log_odds else []
     # times follow from relevance, which loses digits where values are next to each other
     of_time = 1e-9 if model.split_intensity == "relevance" else 1e-12
     while pending:
         index, node = pending.pop()
         row = table.loc[index]
-        n_nodes += 1
         assert row["time"] == pytest.approx(node.time, rel=of_time)
         box = {names[j]: ends for j, ends in node.box().items()}
         assert row["range_min"] == {name: low for name, (low, _) in box.items()}
@@ -66,34 +71,18 @@ def same_nodes(model, tree, root, log_odds, precision):
         else:
             assert row["feature"] == names[node.feature]
             assert row["threshold"] == pytest.approx(node.threshold, rel=1e-12, abs=1e-300)
-            close = pytest.approx(log_odds(node), rel=precision, abs=precision)
+            close = pytest.approx(log_odds[node], rel=precision, abs=precision)
             assert row["log_odds"] == close
             pending += [(int(row["left"]), node.left), (int(row["right"]), node.right)]
         yield row, node
-    assert n_nodes == len(table)
 
 
 def check_same_tree(model, reference, tree):
     """Compare a tree node by node."""
-    own = reference.trees[tree]
-    for row, node in same_nodes(model, tree, own.root, lambda node: node.log_odds(), 1e-11):
+    expected = reference.trees[tree]
+    for row, node in same_nodes(model, tree, expected, 1e-11):
         counts = node.counts()[: len(row["counts"])]
         assert tuple(row["counts"].values()) == pytest.approx(counts, abs=1e-12)
-    assert model._arena.trees["random_state"][tree] == own.random.state
-
-
-@settings(max_examples=100)
-@given(streams(max_size=60, weighted=True), PARAMETERS, st.sampled_from([None, 0.3, 0.9]))
-def test_predictions_and_trees_equal_the_reference(stream, parameters, fading_factor):
-    model, reference = pair(fading_factor=fading_factor, **parameters)
-    for x, y, w in stream:
-        expected = reference.predict_proba_one(x)
-        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
-        model.learn_one(x, y, w)
-        reference.learn_one(x, y, w)
-    for tree in range(2):
-        check_same_tree(model, reference, tree)
-    check_same_state(model, reference)
 
 
 def check_same_state(model, reference):
@@ -115,7 +104,7 @@ def check_same_features(model, reference, precision):
             assert tuple(arena.ranges[:, j]) == (column.range.low, column.range.high)
             assert arena.features["credit"][j] == pytest.approx(column.range.credit, abs=1e-12)
         if model.split_intensity == "relevance":
-            relevance = column.relevance(reference.n_learnt)
+            relevance = column.relevance(reference.n_learned)
             assert arena.features["relevance"][j] == pytest.approx(relevance, abs=precision)
     if model.fading_factor is not None:
         assert model.fading_share == pytest.approx(reference.fading_share(), rel=100 * precision)
@@ -145,16 +134,34 @@ def check_same_linear_models(model, reference):
             assert squares[where] == pytest.approx(square, rel=1e-11)
             assert weights[where] == pytest.approx(linear_model.weights[c, name], abs=1e-11)
     for draw, linear_model in enumerate(reference.linear_models.linear_models[1:]):
-        statistics = [(standard.mean, standard.variance) for standard in linear_model.standards]
+        standards = linear_model.cosines.standards
+        statistics = [(standard.mean, standard.variance) for standard in standards]
         assert pytest.approx(np.array(statistics), abs=1e-12) == arena.cosines[draw].T
 
 
-@pytest.mark.parametrize("parameters", by_hand(LONGER, BY_HAND))
-def test_a_longer_stream_equals_the_reference(parameters):
-    # long enough for every array to grow several times
-    model, reference = pair(**parameters)
-    # an outlier or two among the first values; some that are believed, as they are not far outside
-    # the range; then outliers on both sides
+def learn_both(model, reference, stream, precision=1e-12):
+    """Learn a stream with both, and compare every prediction and all that they hold."""
+    for x, y, w in stream:
+        expected = reference.predict_proba_one(x)
+        assert model.predict_proba_one(x) == pytest.approx(expected, abs=precision)
+        model.learn_one(x, y, w)
+        reference.learn_one(x, y, w)
+    for tree in range(model.n_estimators):
+        check_same_tree(model, reference, tree)
+    check_same_state(model, reference)
+
+
+@settings(max_examples=100)
+@given(streams(max_size=60, weighted=True), PARAMETERS, st.sampled_from([None, 0.3, 0.9]))
+def test_any_stream_equals_the_reference(stream, parameters, fading_factor):
+    model, reference = pair(fading_factor=fading_factor, **parameters)
+    learn_both(model, reference, stream)
+
+
+def longer_stream():
+    """Yield outliers, rare categories, gaps, and a feature that is constant at first."""
+    # an outlier or two among the first values; some that are not far outside the range, which they
+    # extend; then outliers on both sides
     rare = {30: 1e9, 50: 1e9, 200: 20.0, 201: 300.0, 202: -2000.0, 203: -1e6}
     for i in range(300):
         x = {
@@ -162,76 +169,63 @@ def test_a_longer_stream_equals_the_reference(parameters):
             "b": (i * i) % 53,
             "c": "pqrstuvw"[i * 11 % 8],
             "d": None if i % 3 else i % 17,
-            # constant at first, but for an outlier
             "f": i % 31 if i > 100 else -999.0 if i == 20 else 0.5,
             "e": rare.get(i, 1e9 if i % 71 == 50 else (i * 13 % 89) / 89),
         }
         y = (x["a"] + x["b"] > 30, x["c"] > "s") if i % 9 else (True, True)
-        expected = reference.predict_proba_one(x)
-        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
-        w = 1.0 if i < 200 else (1.0, 0.5, 2.0, 1.0)[i % 4]
-        model.learn_one(x, y, w)
-        reference.learn_one(x, y, w)
-    for tree in range(2):
-        check_same_tree(model, reference, tree)
-    check_same_state(model, reference)
+        yield x, y, 1.0 if i < 200 else (1.0, 0.5, 2.0, 1.0)[i % 4]
 
 
-def test_many_numbers_equal_the_reference():
-    # so many that the directions of the cosines are scaled down
-    model, reference = pair(vote="learned", linear=True)
+@pytest.mark.parametrize("parameters", by_hand(LONGER, BY_HAND))
+def test_longer_stream_equals_the_reference(parameters):
+    # long enough for every array to grow several times
+    learn_both(*pair(**parameters), longer_stream())
+
+
+def many_numbers():
+    """Yield so many numbers that the directions of the cosines are scaled down."""
     for i in range(40):
         x = {f"x{j}": i * (7 + 2 * j) % (29 + j) for j in range(6 if i < 20 else 13)}
         x["kind"] = "pqr"[i % 3]
-        expected = reference.predict_proba_one(x)
-        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
-        for forest in (model, reference):
-            forest.learn_one(x, x["x0"] > x["x1"], (1.0, 0.5, 2.0, 0.005)[i % 4])
-    check_same_state(model, reference)
+        yield x, x["x0"] > x["x1"], (1.0, 0.5, 2.0, 0.005)[i % 4]
 
 
-def test_a_linear_model_that_is_sure_equals_the_reference():
-    # of numbers that are clearer than those it has learned from
+def test_many_numbers_equal_the_reference():
+    learn_both(*pair(vote="learned", linear=True), many_numbers())
+
+
+def test_confident_linear_model_equals_the_reference():
+    # by numbers that are clearer than those it has learned from
     model, reference = pair(vote="learned", linear=True, max_nodes=1)
-    n_sure = 0
+    n_confident = 0
     for i in range(200):
         y = i % 2 == 0
         x = {"a": (6.0 if i % 10 > 7 else 1.0) * (1 if y else -1)}
-        assert model.predict_proba_one(x) == pytest.approx(
-            reference.predict_proba_one(x), abs=1e-12
-        )
-        for forest in (model, reference):
-            forest.learn_one(x, y)
-        n_sure += model._arena.votes[-1, 0].min() < -7.0
-    assert n_sure > 10
-    check_same_state(model, reference)
-
-
-@pytest.mark.soak
-def test_trees_that_start_afresh_equal_the_reference():
-    model, reference = pair(n_estimators=3, **ADAPTIVE | {"n_classes": 2})
-    for i in range(1100):
-        x = {"a": (i * 37 % 101) / 7, "b": (i * i) % 53, "c": "pqrstuvw"[i * 11 % 8]}
-        y = (x["a"] > 7) != (i >= 450) if i < 900 else x["b"] % 2 == 0
-        expected = reference.predict_proba_one(x)
-        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-11)
-        model.learn_one(x, y)
-        reference.learn_one(x, y)
-    assert [tree.n_restarts > 0 for tree in reference.trees] == [False, True, False]
-    for tree in range(3):
-        check_same_tree(model, reference, tree)
-    check_same_state(model, reference)
-
-
-def test_trees_that_start_afresh_equal_the_reference_without_a_learned_vote():
-    model, reference = pair(n_estimators=3, n_classes=3, drift_threshold=0.5)
-    for i in range(330):
-        x = {"a": (i * 37 % 101) / 7, "b": (i * i) % 53}
-        y = (x["a"] > 7) != (i >= 302)
         expected = reference.predict_proba_one(x)
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
-        model.learn_one(x, y)
-        reference.learn_one(x, y)
+        for forest in (model, reference):
+            forest.learn_one(x, y)
+        n_confident += model._arena.votes[2, 0].min() < -7.0
+    assert n_confident > 10
+    check_same_state(model, reference)
+
+
+def swaps(n_samples, *at):
+    """Yield labels that are swapped at some samples."""
+    for i in range(n_samples):
+        x = {"a": (i * 37 % 101) / 7, "b": (i * i) % 53, "c": "pqrstuvw"[i * 11 % 8]}
+        yield x, (x["a"] > 7) != (sum(i >= swap for swap in at) % 2), 1.0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "stream"),
+    [
+        ({"n_classes": 3, "drift_threshold": 0.5}, swaps(330, 302)),
+        pytest.param(ADAPTIVE | {"n_classes": 2}, swaps(1100, 450, 900), marks=pytest.mark.soak),
+    ],
+    ids=["mean", "adaptive"],
+)
+def test_restarts_equal_the_reference(parameters, stream):
+    model, reference = pair(n_estimators=3, **parameters)
+    learn_both(model, reference, stream, precision=1e-11)
     assert [tree.n_restarts > 0 for tree in reference.trees] == [False, True, False]
-    for tree in range(3):
-        check_same_tree(model, reference, tree)

@@ -7,24 +7,14 @@ import random
 import naive
 import naive_regression
 import pytest
-from generated import PARAMETERS_OF_NUMBERS, streams, streams_of_numbers
+from generated import PARAMETERS, PARAMETERS_OF_NUMBERS, streams, streams_of_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_aggregation import masses_by_enumeration
+from naive_growth import Sample
 from scipy import stats
 
 SEEDS = [123456789012345, 987654321098765], [17, 4]
-
-FADING = st.fixed_dictionaries(
-    {"fading_factor": st.sampled_from([0.3, 0.6, 0.95])},
-    optional={
-        "split_pure": st.booleans(),
-        "max_nodes": st.sampled_from([1, 3, 7]),
-        "split_prior": st.sampled_from([0.2, 0.8]),
-        "step": st.sampled_from([0.5, 2.0]),
-        "split_intensity": st.sampled_from(["unit", "relevance"]),
-        "vote": st.just("learned"),
-    },
-)
 
 
 def log_of_all_ways(probabilities):
@@ -38,7 +28,7 @@ def log_of_all_ways(probabilities):
     return math.log(total)
 
 
-def test_a_node_weighs_every_way_of_switching_between_its_two_estimators():
+def test_share_of_labels_sums_over_all_ways():
     labels = [0, 1, 1, 2, 0, 0, 1, 2]
     mixture = naive.Mixture([0.0] * 3, [0.0] * 3, 0.0, 0.5, 0.3, 0.7)
     probabilities = []  # of each label, by the whole and the faded counts
@@ -53,92 +43,58 @@ def test_a_node_weighs_every_way_of_switching_between_its_two_estimators():
     assert log_p == pytest.approx(log_of_all_ways(probabilities), rel=1e-12)
 
 
-def test_a_node_of_numbers_weighs_every_way_of_switching_between_its_two_densities():
-    # as if the two densities were given; sigma^2 and the parent's estimate do not matter to that
+def test_share_of_targets_sums_over_all_ways():
+    # for any two densities; sigma^2 and the parent's estimate do not matter to that
     rng = random.Random(6)
     forest = naive_regression.NaiveRegressor(*SEEDS, fading_factor=0.6)
     node, densities = naive_regression.RegressionNode(forest, 0.0), []
     for _ in range(9):
-        sample = naive_regression.Sample({}, rng.gauss(0, 1), 1.0, {})
-        logs = [
-            naive_regression.log_density(sample.target, sums, 0.3, 2.0)
-            for sums in (node.sums(), node.faded_sums())
-        ]
+        sample = Sample(rng.gauss(0, 1), 1.0, {})
+        laws = node.sums(), node.faded_sums()
+        logs = [naive_regression.log_density(sample.target, law, 0.3, 2.0) for law in laws]
         densities.append([*map(math.exp, logs)])
         log_p, node.share = node.score(sample, 0.3, 2.0)
         node.samples.append(sample)
         node.log_densities.append(log_p)
-    expected = log_of_all_ways(densities)
-    assert math.fsum(node.log_densities) == pytest.approx(expected, rel=1e-12)
+    assert node.log_w() == pytest.approx(log_of_all_ways(densities), rel=1e-12)
 
 
-def log_weights_by_prunings(node, share_and_log_w, split_prior):
-    """List log pi(T) + sum over its leaves of log w_v, with the leaves, for all prunings T."""
-    own = node.log_evidence + share_and_log_w[node][1]
-    if node.is_leaf():
-        return [([node], own)]
-    found = [([node], math.log1p(-split_prior) + own)]
-    for side in itertools.product(
-        log_weights_by_prunings(node.left, share_and_log_w, split_prior),
-        log_weights_by_prunings(node.right, share_and_log_w, split_prior),
-    ):
-        (left, log_left), (right, log_right) = side
-        log_weight = node.log_evidence + math.log(split_prior) + log_left + log_right
-        found.append((left + right, log_weight))
-    return found
+LABELS = streams(max_size=14), PARAMETERS, [None, 0.3, 0.6, 0.95]
+TARGETS = streams_of_numbers(max_size=24), PARAMETERS_OF_NUMBERS, [None, 0.5]
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
-@given(streams(max_size=14), FADING)
-def test_fading_with_a_constant_prior_is_the_average_of_all_prunings(stream, parameters):
-    # If C and a are constant, each node is as if it had learned its samples from a fresh state, and
-    # the log-odds follow from the weights of these replays, whatever the structure went through.
-    model = naive.NaiveForest(*SEEDS, n_classes=3, dirichlet=0.2, **parameters)
-    for x, y, w in stream:
-        model.learn_one(x, y, w)
-    for tree in model.trees:
-        replays = {node: node.replay() for node in tree.nodes()}
-        for node, (share, _) in replays.items():
+@pytest.mark.parametrize(("draws", "is_regressor"), [(LABELS, False), (TARGETS, True)])
+@settings(max_examples=80)
+@given(data=st.data())
+def test_masses_are_those_of_all_prunings(draws, is_regressor, data):
+    stream, parameters, factors = draws
+    parameters = data.draw(parameters) | {"fading_factor": data.draw(st.sampled_from(factors))}
+    parameters |= {"use_aggregation": True, "max_nodes": min(parameters.get("max_nodes", 9), 9)}
+    if is_regressor:
+        model = naive_regression.NaiveRegressor(*SEEDS, **parameters)
+    else:  # C and a do not change, so that nodes with fading are as if they had learned a replay
+        model = naive.NaiveForest(*SEEDS, **parameters | {"n_classes": 3, "dirichlet": 0.2})
+    log_w = model.tree_kind.node_kind.log_w
+    if not is_regressor and model.fading_factor is not None:
+
+        def log_w(node):
+            share, log_w = node.replay()
             assert node.share == pytest.approx(share, rel=1e-12)
-        if len(replays) > 9:
-            continue
-        prunings = log_weights_by_prunings(tree.root, replays, model.split_prior)
-        largest = max(log_weight for _, log_weight in prunings)
-        for x in ({"a": 1.5, "b": 2}, {"color": "red", 7: 0}, {}):
-            values = model.encode(x, tree.tree_key)
-            path = tree.path(values)
-            expected, total = [0.0] * 3, 0.0
-            for leaves, log_weight in prunings:
-                (own,) = (leaf for leaf in leaves if leaf in path)
-                weight = math.exp(log_weight - largest)
-                of_leaf = own.mixture().predict()
-                expected = [e + weight * p for e, p in zip(expected, of_leaf, strict=True)]
-                total += weight
-            expected = [e / total for e in expected]
-            assert tree.predict(values) == pytest.approx(expected, rel=1e-10)
+            return log_w
 
-
-@pytest.mark.slow
-@settings(max_examples=150)
-@given(streams_of_numbers(max_size=24), PARAMETERS_OF_NUMBERS)
-def test_the_recursion_for_numbers_is_the_average_of_all_prunings(stream, parameters):
-    parameters["max_nodes"] = min(parameters.get("max_nodes", 9), 9)
-    recursive, enumerating = (
-        naive_regression.NaiveRegressor(*SEEDS, **parameters, enumerates=enumerates)
-        for enumerates in (False, True)
-    )
-    scale = max(abs(float(y) - float(stream[0][1])) for _, y, _ in stream)
-    tolerance = max(1e-12 * scale, 9 * 5e-324)  # numbers that small have few digits
-    for x, y, w in stream:
-        expected = enumerating.predict_one(x)
-        assert recursive.predict_one(x) == pytest.approx(expected, rel=1e-15, abs=tolerance)
-        recursive.learn_one(x, y, w)
-        enumerating.learn_one(x, y, w)
+    for x, y, w in data.draw(stream):
+        model.learn_one(x, y, w)
+        for tree in model.trees:
+            for question in (x, {"a": 1.5, "b": 2}, {"color": "red", 7: 0}, {}):
+                path = tree.path(model.encode(question, tree.tree_key)) if tree.root else []
+                if path:
+                    expected = masses_by_enumeration(path, log_w, model.split_prior)
+                    assert tree.masses(path) == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2.5, 40])
-def test_the_density_is_students(n):
+def test_density_is_that_of_student(n):
     node = naive_regression.Sums(n, 3.0 if n else 0.0, 7.0 if n > 1 else 0.0)
     prior_mean, noise = -1.5, 0.4
     alpha = 0.5 + n / 2

@@ -9,8 +9,8 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 
-REFERENCE = "test_a_longer_stream_equals_the_reference"
-WHEREVER = "model/test_capacity.py::test_wherever_memory_is_short_the_arrays_stay_in_step"
+REFERENCE = "test_longer_stream_equals_the_reference"
+IN_STEP = "model/test_capacity.py::test_arrays_without_room_stay_in_step"
 BLOCKS = "dataframes/test_many.py::test_block_of_each_library_equals_rows"
 
 # in parts of similar run time; each runs in its own process
@@ -19,16 +19,16 @@ SHORT_LIST = {
         f"model/test_naive.py::{REFERENCE}[plain]",
         f"model/test_naive.py::{REFERENCE}[fading, vote]",
         f"model/test_naive_regression.py::{REFERENCE}[fading, budget]",
-        "model/test_relevance.py::test_intensities_are_ranges_times_relevance_before_the_sample",
+        "model/test_relevance.py::test_relevance_equals_the_reference[AMFClassifier-0]",
         "model/test_dummy.py",
-        "model/test_regression.py::test_the_first_prediction_is_the_first_target",
+        "model/test_regression.py::test_first_prediction_is_the_first_target",
     ],
     "blocks, capacity, paths": [
         BLOCKS,
-        "model/test_long_lists.py::test_a_thinned_leaf_keeps_its_box_and_its_counts",
-        f"{WHEREVER}[plain-23]",
-        f"{WHEREVER}[adaptive-24]",
-        "model/test_capacity.py::test_a_chain_of_splits_that_waits_for_room_is_drawn_as_with_room",
+        "model/test_long_lists.py::test_thinned_leaf_keeps_box_and_counts",
+        f"{IN_STEP}[plain-23]",
+        f"{IN_STEP}[adaptive-24]",
+        "model/test_capacity.py::test_chain_of_splits_is_drawn_as_with_room",
         "model/test_state.py",
         "model/test_paths.py::test_outliers_go_where_the_ends_of_the_range_do",
         "tools/test_inspection.py",

@@ -14,17 +14,18 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from forests import forests
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from river.utils import VectorDict
-from test_bad_input import FORESTS, GOOD, dummy, fresh, short, trained
+from test_bad_input import GOOD, dummy, fresh, short, trained
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
 
 stages = pytest.mark.parametrize("make", [fresh, trained])
 
 
-# ------------------------------------------------------------------------------------- odd objects
+# Odd objects
 
 
 class Once(fractions.Fraction):
@@ -51,7 +52,7 @@ class Fickle(dict):
 
 @stages
 @pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
-def test_each_value_is_read_only_once(make, kind):
+def test_values_are_read_once(make, kind):
     once = dict.fromkeys(("size", "width", "new"), 1.0)
     one = Once(1) if kind is AMFRegressor else 1
     model, block, twin = (make(kind) for _ in range(3))
@@ -64,62 +65,32 @@ def test_each_value_is_read_only_once(make, kind):
     assert pickle.dumps(model) == pickle.dumps(twin)
 
 
-# --------------------------------------------------------------------------------- samples, values
-
-
 @stages
-@pytest.mark.parametrize("kind", FORESTS)
+@forests
 def test_weight_zero_changes_nothing(make, kind):
     model = make(kind)
     before = pickle.dumps(model)
-    far = {"size": 1e9, "width": -1e9}
     for x, w in ((GOOD, 0), (GOOD | {"new": 1.0}, 0.0), (GOOD | {"new": "red"}, False)):
         model.learn_one(x, 0, w=w)
-    for x, y in ((far, 0), ({"color": "new"}, 5.0), ({}, 0)):
+    for x, y in (({"size": 1e9, "width": -1e9}, 0), ({"color": "new"}, 5.0), ({}, 0)):
         model.learn_one(x, y, w=0)
     assert pickle.dumps(model) == before
 
 
 @stages
-def test_input_is_never_mutated(make):
-    for kind in (dict, OrderedDict, lambda x: defaultdict(float, x), Counter):
-        model = make()
-        for original in ({}, {"size": 2.0}, {"new": 1.0, "size": None}, GOOD):
-            x = kind(original)
-            model.predict_proba_one(x)
-            model.predict_one(x)
-            model.learn_one(x, 0)
-            model.learn_one(x, 1, w=0)
-            assert [*x.items()] == [*original.items()], type(x)
+@pytest.mark.parametrize("kind", [dict, OrderedDict, lambda x: defaultdict(float, x), Counter])
+def test_samples_are_never_changed(make, kind):
+    model = make()
+    for original in ({}, {"size": 2.0}, {"new": 1.0, "size": None}, GOOD):
+        x = kind(original)
+        model.predict_proba_one(x)
+        model.predict_one(x)
+        model.learn_one(x, 0)
+        model.learn_one(x, 1, w=0)
+        assert [*x.items()] == [*original.items()]
 
 
-def answers(samples, labels, **parameters):
-    """Return the test-then-train predictions."""
-    model = fresh(**parameters)
-    result = []
-    for x, label in zip(samples, labels, strict=True):
-        result.append(list(model.predict_proba_one(x).values()))
-        model.learn_one(x, label)
-    return result
-
-
-def noisy_labels(values, threshold):
-    rng = random.Random(5)
-    return [(value > threshold) ^ (rng.random() < 0.1) for value in values]
-
-
-NUMBER_TYPES = [int, float, np.int8, np.int16, np.int64, np.uint8, np.float16, np.float32]
-NUMBER_TYPES += [np.float64, np.longdouble, decimal.Decimal, fractions.Fraction]
-
-
-@pytest.mark.parametrize(
-    ("kind", "modulus"), [*((kind, 23) for kind in NUMBER_TYPES), (bool, 2), (np.bool_, 2)]
-)
-def test_a_number_is_a_number_whatever_its_type(kind, modulus):
-    values = [i * i % 23 % modulus for i in range(200)]
-    labels = noisy_labels(values, modulus // 2 - 1)
-    expected = answers([{"v": float(v), "w": float(kind(v % 5))} for v in values], labels)
-    assert answers([{"v": kind(v), "w": kind(v % 5)} for v in values], labels) == expected
+# Values
 
 
 class Suit(enum.Enum):
@@ -128,57 +99,63 @@ class Suit(enum.Enum):
     SPADES = "s"
 
 
-@pytest.mark.parametrize(
-    "categories",
-    [
-        [b"c", b"h", b"s"],
-        [("c", 1), ("h", 2), ()],
-        [frozenset("c"), frozenset("h"), frozenset()],
-        list(Suit),
-        [pd.Interval(0, 1), pd.Interval(1, 2), pd.Interval(2, 3)],
-        ["c", b"h", ("s",)],
-        ["", "nan", "None"],
-    ],
-    ids=short,
-)
-def test_a_category_is_a_category_whatever_its_type(categories):
-    values = [i * i % 7 % 3 for i in range(200)]
-    labels = noisy_labels(values, 0)
-    expected = answers([{"c": "chs"[v], "v": v} for v in values], labels)
-    assert answers([{"c": categories[v], "v": v} for v in values], labels) == expected
+def plain_sample(i):
+    """Return a sample with gaps."""
+    x = {"v": i * i % 23, "w": i * i % 3 % 2, "c": "chs"[i * i % 7 % 3]}
+    return {name: x[name] for name, every in [("v", 5), ("c", 7), ("w", 11)] if i % every}
 
 
-@pytest.mark.parametrize(
-    "missing",
-    [
-        *(math.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s"), np.ma.masked),
-        *(np.timedelta64("NaT"), decimal.Decimal("nan"), complex("nan"), np.complex128("nan")),
-    ],
-    ids=short,
-)
-def test_all_kinds_of_missing_values_are_like_an_absent_key(missing):
-    absent, present = [], []
-    for i in range(200):
-        x = {"v": i * i % 23, "w": i % 4, "c": "red" if i % 3 else "tan"}
-        gaps = [name for name, every in [("v", 5), ("c", 7), ("w", 11)] if i % every == 0]
-        absent.append({name: value for name, value in x.items() if name not in gaps})
-        present.append(x | dict.fromkeys(gaps, missing))
-    labels = noisy_labels([i * i % 23 for i in range(200)], 11)
-    assert answers(present, labels) == answers(absent, labels)
+def numbers(kind):
+    return lambda x: x | {name: kind(x[name]) for name in ("v", "w") if name in x}
 
 
-MAPPINGS = [OrderedDict, UserDict, VectorDict, types.MappingProxyType, ChainMap]
+def categories(*values):
+    by_name = dict(zip("chs", values, strict=True))
+    return lambda x: x | ({"c": by_name[x["c"]]} if "c" in x else {})
+
+
+def gaps(value):
+    return lambda x: dict.fromkeys("vcw", value) | x
+
+
+NUMBERS = [int, float, np.int8, np.int16, np.int64, np.uint8, np.float16, np.float32, np.float64]
+NUMBERS += [np.longdouble, decimal.Decimal, fractions.Fraction]
+CATEGORIES = [(b"c", b"h", b"s"), (("c", 1), ("h", 2), ()), map(frozenset, ["c", "h", ""]), Suit]
+CATEGORIES += [[pd.Interval(i, i + 1) for i in range(3)], ("c", b"h", ("s",)), ("", "nan", "None")]
+MISSING = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT", "s")]
+MISSING += [np.ma.masked, np.timedelta64("NaT"), decimal.Decimal("nan"), complex("nan")]
+MISSING += [np.complex128("nan")]
+MAPPINGS = [OrderedDict, UserDict, types.MappingProxyType, ChainMap, Counter]
 MAPPINGS += [lambda x: defaultdict(float, x)]
+ODD = {f"number {kind.__name__}": numbers(kind) for kind in NUMBERS}
+ODD |= {
+    f"w {kind.__name__}": lambda x, k=kind: x | {n: k(x[n]) for n in x if n == "w"}
+    for kind in (bool, np.bool_)
+}
+ODD |= {f"categories {k}": categories(*values) for k, values in enumerate(CATEGORIES)}
+ODD |= {f"missing {short(value)}": gaps(value) for value in MISSING}
+ODD |= {f"mapping {kind.__name__}": kind for kind in MAPPINGS}
 
 
-@pytest.mark.parametrize("kind", MAPPINGS, ids=lambda kind: kind.__name__)
-def test_any_mapping_is_a_sample(kind):
-    samples = [{"v": i * i % 23, "c": "red" if i % 3 else "tan"} for i in range(200)]
-    if kind is VectorDict:  # which holds numbers only
-        samples = [{"v": x["v"], "c": len(x["c"])} for x in samples]
-    labels = noisy_labels([x["v"] for x in samples], 11)
-    assert answers([kind(x) for x in samples], labels) == answers(samples, labels)
+def answers(samples):
+    """Return the test-then-train predictions of the plain labels."""
+    model, rng, answers = fresh(), random.Random(5), []
+    for i, x in enumerate(samples):
+        answers.append(model.predict_proba_one(x))
+        model.learn_one(x, (i * i % 23 > 11) ^ (rng.random() < 0.1))
+    return answers
+
+
+@pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
+def test_odd_samples_count_as_plain_ones(odd):
+    samples = [plain_sample(i) for i in range(200)]
+    assert answers([odd(x) for x in samples]) == answers(samples)
+
+
+@pytest.mark.parametrize("kind", [*MAPPINGS, VectorDict])
+def test_odd_mappings_are_learned_and_predicted(kind):
     for model in (trained(), dummy()):
+        model.learn_one(kind({"size": 1.0}), 0)
         for call in (model.predict_proba_one, getattr(model, "debug_one", model.predict_one)):
             assert call(kind({"size": 1.0})) == call({"size": 1.0})
 
@@ -188,14 +165,12 @@ NAMES = [1, "1", b"1", (1, 2), "late", Suit.CLUBS, None, 2.5]
 
 @given(st.permutations(NAMES))
 @settings(max_examples=25)
-def test_the_order_of_keys_does_not_matter(names):
+def test_order_of_keys_does_not_matter(names):
     rng = random.Random(6)
-    samples = []
+    first, second = (AMFClassifier(n_estimators=2, seed=1) for _ in range(2))
     for i in range(30):
         x = {name: rng.random() for name in NAMES if i > 10 or name != "late"}
-        samples.append(x | {"1": rng.choice(["red", "tan"]), None: rng.choice(["oak", "elm"])})
-    first, second = (AMFClassifier(n_estimators=2, seed=1) for _ in range(2))
-    for x in samples:
+        x |= {"1": rng.choice(["red", "tan"]), None: rng.choice(["oak", "elm"])}
         shuffled = {name: x[name] for name in names if name in x}
         assert second.predict_proba_one(shuffled) == first.predict_proba_one(x)
         first.learn_one(x, x[1] > 0.5)
@@ -203,34 +178,22 @@ def test_the_order_of_keys_does_not_matter(names):
     assert pickle.dumps(second) == pickle.dumps(first)
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
-        (True, False),
-        (np.bool_(True), np.bool_(False)),
-        (1, 0),
-        (np.int64(1), np.int64(0)),
-        (0.5, -0.5),
-        ("yes", "no"),
-        (b"yes", b"no"),
-        (("yes", 1), ()),
-        (frozenset({1}), frozenset()),
-        (Suit.CLUBS, Suit.HEARTS),
-        ("yes", 0),
-        ("nan", "None"),
-    ],
-    ids=short,
-)
-def test_a_label_may_be_any_hashable(labels):
+# Labels and targets
+
+
+LABELS = [(True, False), (np.bool_(True), np.bool_(False)), (1, 0), (np.int64(1), np.int64(0))]
+LABELS += [(0.5, -0.5), ("yes", "no"), (b"yes", b"no"), (("yes", 1), ()), ("yes", 0)]
+LABELS += [(frozenset({1}), frozenset()), (Suit.CLUBS, Suit.HEARTS), ("nan", "None")]
+
+
+@pytest.mark.parametrize("labels", LABELS, ids=short)
+def test_labels_may_be_any_hashables(labels):
     model = fresh()
     for i in range(40):
         model.learn_one({"v": i % 10}, labels[i % 10 < 5])
     assert model.predict_one({"v": 1}) == labels[1]
     assert model.predict_one({"v": 8}) == labels[0]
     assert set(model.predict_proba_one({"v": 8})) == set(labels)
-
-
-# ----------------------------------------------------------------------------------------- targets
 
 
 class Level(enum.IntEnum):
@@ -240,47 +203,28 @@ class Level(enum.IntEnum):
 TARGETS = [0, -0.0, True, np.bool_(True), np.int8(-3), np.uint64(2**64 - 1), 2**70, -(10**99)]
 TARGETS += [5e-324, np.float16(1.5), np.float32(1.1), np.longdouble("1.1"), Level.LOW]
 TARGETS += [decimal.Decimal("1.1"), fractions.Fraction(1, 3)]
+COLUMNS = [[y, y, y] for y in TARGETS]
+COLUMNS += [pl.Series([1, 2, 3]), pl.Series([True, False, True]), np.array([1, 2, 3], ">f4")]
+COLUMNS += [pa.array([1.0, 2.0, 3.0]), pa.chunked_array([[1], [2, 3]]), range(3), (1, 2.5, True)]
+COLUMNS += [pd.array([1, 2, 3], dtype="Int8"), pd.Series([1, 2, 3], dtype="int64[pyarrow]")]
+COLUMNS += [pd.Series([1, 2, 3], dtype="category"), pd.Index([1, 2, 3])]
+COLUMNS += [np.ma.array([1.0, 2.0, 3.0]), pd.arrays.SparseArray([0.0, 1, 0])]
+COLUMNS += [pl.Series([decimal.Decimal(1)] * 3), pd.Series([1, 2, 3], index=[9, 9, 0])]
 
 
 @stages
-@pytest.mark.parametrize("y", TARGETS, ids=short)
-def test_a_target_of_any_type_is_learned_as_its_float(make, y):
-    model, twin = make(AMFRegressor), make(AMFRegressor)
-    model.learn_one({"size": 1.0}, y)
-    twin.learn_one({"size": 1.0}, float(y))
-    assert pickle.dumps(model) == pickle.dumps(twin)
-    for x in ({"size": 2.0}, {"size": 3.0}):
-        twin.learn_one(x, float(y))
-    content, expected = pickle.dumps(model), pickle.dumps(twin)
-    for column in ([y, y], (y, y), np.array([y, y]), pd.Series([y, y], dtype=object)):
-        model = pickle.loads(content)
-        model.learn_many(pd.DataFrame({"size": [2.0, 3.0]}), column)
-        assert pickle.dumps(model) == expected, type(column)
+@pytest.mark.parametrize("column", COLUMNS, ids=short)
+def test_targets_are_learned_as_floats(make, column):
+    single, block, twin = (make(AMFRegressor) for _ in range(3))
+    sizes, targets = [1.0, 2.0, 3.0], getattr(column, "to_pylist", lambda: list(column))()
+    block.learn_many(pd.DataFrame({"size": sizes}), column)
+    for size, y in zip(sizes, targets, strict=True):
+        single.learn_one({"size": size}, y)
+        twin.learn_one({"size": size}, float(y))
+    assert pickle.dumps(single) == pickle.dumps(block) == pickle.dumps(twin)
 
 
-COLUMNS = [
-    pl.Series([1, 2, 3]),
-    pl.Series([True, False, True]),
-    pl.Series([decimal.Decimal(1)] * 3),
-]
-COLUMNS += [pa.array([1.0, 2.0, 3.0]), pa.chunked_array([[1], [2, 3]]), np.array([1, 2, 3], ">f4")]
-COLUMNS += [pd.array([1, 2, 3], dtype="Int8"), pd.Series([1, 2, 3], dtype="int64[pyarrow]")]
-COLUMNS += [pd.Series([1, 2, 3], dtype="category"), pd.Index([1, 2, 3]), range(3), (1, 2.5, True)]
-COLUMNS += [np.ma.array([1.0, 2.0, 3.0]), pd.arrays.SparseArray([0.0, 1, 0])]
-COLUMNS += [np.array([1, 2, 3], np.int8), pd.Series([1, 2, 3], index=[9, 9, 0])]
-
-
-@pytest.mark.parametrize("y", COLUMNS, ids=lambda y: type(y).__name__)
-def test_a_column_of_targets_of_any_library_is_learned_as_its_floats(y):
-    model, twin = trained(AMFRegressor), trained(AMFRegressor)
-    model.learn_many(pd.DataFrame({"size": [1.0, 2.0, 3.0]}), y)
-    listed = y.to_pylist() if hasattr(y, "to_pylist") else list(y)
-    for size, target in zip([1.0, 2.0, 3.0], listed, strict=True):
-        twin.learn_one({"size": size}, float(target))
-    assert pickle.dumps(model) == pickle.dumps(twin)
-
-
-# ------------------------------------------------------------------------------------------ scales
+# Scales
 
 SCALES = {
     "timestamps a minute apart": lambda u: 1.7e9 + 60 * round(100 * u),
@@ -312,7 +256,7 @@ SCALES = {
     ],
     ids=str,
 )
-def test_a_feature_of_any_scale_is_split_on_and_leads_to_probabilities(scale, parameters):
+def test_features_of_any_scale_are_split(scale, parameters):
     model, rng, hits = fresh(**parameters), random.Random(9), []
     for i in range(400):
         u = rng.random()

@@ -1,8 +1,4 @@
-"""The arena: records without padding, and a handle that always knows where the arrays are."""
-
-import os
-import subprocess
-import sys
+"""The arena: its arrays are those of the table, records without padding."""
 
 import numpy as np
 import pytest
@@ -25,79 +21,8 @@ def test_a_node_fills_a_cache_line():
     assert layout.NODE.itemsize == 64
 
 
-SEEN_BY_KERNELS = """
-import sys
-import numba
-import numpy as np
-import river_amf
-from river_amf.state import layout
-from river_amf.kernels.numba_tools.arrays import forest_of, samples_of, tree_of
-from river_amf.state.arena import Block
-
-kind = getattr(river_amf, sys.argv[1])
-model = kind(n_estimators=2, seed=1)
-for i in range(100):
-    model.learn_one({"a": i * 37 % 101, "color": "rgb"[i % 3]}, i * i % 5)
-arena = model._arena
-block = Block(np.zeros((7, 2)), np.zeros(7), np.ones(7), np.zeros((7, 6)))
-block.prepare(arena, 7, predicts=True, learns=True)
-
-def seen(view, name):
-    exec(f"def get(arena, block): return {view}.{name}", globals())
-    get_array = numba.njit(get, inline="always")
-
-    @numba.njit
-    def probe(arena, block):
-        array = get_array(arena, block)
-        return array.shape, array.strides, array.ctypes.data
-
-    return probe(arena.address, block.address)
-
-for view, owner, names in (
-    ("forest_of(arena)", arena, layout.FIELDS),
-    ("samples_of(block)", block, layout.BLOCK_FIELDS),
-):
-    for name in names:
-        array = getattr(owner, name)
-        shape, strides, address = seen(view, name)
-        assert shape == array.shape, name
-        if array.size:  # otherwise, it may have any
-            assert (strides, address) == (array.strides, array.ctypes.data), name
-
-tree = "tree_of(forest_of(arena), 1, forest_of(arena).intensity[0])"
-for name in ("nodes", "counts", "targets", "faded", "boxes", "links"):
-    array = getattr(arena, name)[1]
-    shape, strides, address = seen(tree, name)
-    assert shape == array.shape, name
-    if array.size:
-        assert (strides, address) == (array.strides, array.ctypes.data), name
-
-@numba.njit
-def records(address):
-    forest = forest_of(address)
-    tree = tree_of(forest, 1, forest.intensity[0])
-    of_tree = tree.state["key"], tree.settings["step"], len(tree.intensity)
-    return of_tree, forest.handle["version"]
-
-state = arena.trees["key"][1], 1.0, arena.capacities["feature"]
-assert records(arena.address) == (state, arena.handle["version"][0])
-"""
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize(
-    ("kind", "without_the_compiler"),
-    [("AdaptiveAMFClassifier", "0"), ("AdaptiveAMFRegressor", "1")],
-)
-def test_the_kernels_see_what_the_table_says(kind, without_the_compiler):
-    environment = os.environ | {"NUMBA_DISABLE_JIT": without_the_compiler}
-    command = [sys.executable, "-c", SEEN_BY_KERNELS, kind]
-    run = subprocess.run(command, env=environment, text=True)
-    assert run.returncode == 0
-
-
 @pytest.mark.parametrize("parameters", [{}, ADAPTIVE])
-def test_every_array_has_the_shape_and_dtype_of_the_table(parameters):
+def test_arrays_have_shapes_and_dtypes_of_the_table(parameters):
     model = AMFClassifier(n_estimators=2, seed=1, **parameters)
     for i in range(300):
         model.learn_one({"a": i * 37 % 101, "color": "rgb"[i % 3]}, i * i % 5)
@@ -113,7 +38,7 @@ def test_every_array_has_the_shape_and_dtype_of_the_table(parameters):
     assert all(used[name].shape == layout.shapes(lengths)[name] for name in used)
 
 
-def test_room_to_grow_is_what_the_table_says():
+def test_new_capacity_has_the_fill_of_the_table():
     model = AMFClassifier(n_estimators=2, seed=1)
     model.learn_one({"a": 1.0}, "x")
     arena = model._arena

@@ -20,56 +20,56 @@ from river_amf import (
     inspection,
 )
 from river_amf.evaluation.metrics import LogLoss
+from river_amf.evaluation.models import describe
 from river_amf.evaluation.prequential import most_probable
 from river_amf.evaluation.recording import Steps
-from river_amf.evaluation.runs import describe
 
 
-def labelled(n_samples, labels=("a", 1, (2, "b")), seed=0):
-    """Return samples of which the last label comes late."""
-    rng = random.Random(seed)
+def labelled(n_samples, labels=("a", 1, (2, "b"))):
+    """Return samples whose last label appears in the second half."""
+    rng = random.Random(0)
     for n in range(n_samples):
         x = {"u": rng.random(), "v": rng.random(), "w": rng.random()}
         k = int(x["u"] * 2 + (rng.random() < 0.1)) if n < n_samples / 2 else int(x["v"] * 3)
         yield x, labels[min(k, len(labels) - 1)]
 
 
-def numbered(n_samples, seed=0):
-    rng = random.Random(seed)
+def numbered(n_samples, sign=lambda n: 1.0):
+    """Return samples with a target whose dependence changes in the middle."""
+    rng = random.Random(0)
     for n in range(n_samples):
         x = {"u": rng.random(), "v": rng.random()}
-        yield x, 10 * x["u"] + (5 * x["v"] if n > n_samples / 2 else 0) + rng.gauss(0, 0.3)
+        y = 10 * x["u"] + (5 * x["v"] if n > n_samples / 2 else 0) + rng.gauss(0, 0.3)
+        yield x, sign(n) * y
 
 
-class Plain:
-    """The targets, predictions and what is beside them of a model in a plain loop."""
-
-    def __init__(self, model, samples):
-        self.model, self.rows = model.clone(), []
-        for x, y in samples:
-            self.rows.append((y, *self.predict(x)))
-            self.model.learn_one(x, y)
-
-    def predict(self, x):
-        if isinstance(self.model, AMFRegressor):
-            return self.model.predict_one(x), self.model.predict_one(x, with_interval=True)
-        if hasattr(self.model, "predict_proba_one"):
+def plain_loop(model, samples):
+    """Return rows of target, prediction, and probabilities or interval, and the trained model."""
+    model, rows = model.clone(), []
+    for x, y in samples:
+        row = y, model.predict_one(x), None
+        if isinstance(model, AMFRegressor):
+            row = y, model.predict_one(x), model.predict_one(x, with_interval=True)
+        elif hasattr(model, "predict_proba_one"):
             with contextlib.suppress(NotImplementedError):
-                proba = self.model.predict_proba_one(x)
-                return most_probable(proba), proba
-        return self.model.predict_one(x), None
+                proba = model.predict_proba_one(x)
+                row = y, most_probable(proba), proba
+        rows.append(row)
+        model.learn_one(x, y)
+    return rows, model
 
-    def score(self, metric, start, end):
-        """Return a metric over rows from start on and before end."""
-        seen, n_scored = {y for y, *_ in self.rows[:start]}, 0
-        for y, prediction, beside in self.rows[start:end]:
-            output = prediction if metric.requires_labels else beside
-            is_new = y not in seen and isinstance(metric, LogLoss)
-            seen.add(y)
-            if output is not None and output != {} and (not is_new or y in output):
-                metric.update(y, output)
-                n_scored += 1
-        return metric.get() if n_scored else math.nan
+
+def score(metric, rows, start, end):
+    """Return a metric over rows from start on and before end, NaN without any."""
+    seen, n_scored = {y for y, *_ in rows[:start]}, 0
+    for y, prediction, beside in rows[start:end]:
+        output = prediction if metric.requires_labels else beside
+        is_new = y not in seen and isinstance(metric, LogLoss)
+        seen.add(y)
+        if output is not None and output != {} and (not is_new or y in output):
+            metric.update(y, output)
+            n_scored += 1
+    return metric.get() if n_scored else math.nan
 
 
 def windows(report, name, n_samples, window):
@@ -90,36 +90,35 @@ MODELS = {
 
 
 @pytest.mark.parametrize(("n_samples", "window"), [(500, None), (603, 100), (12, None)])
-def test_curves_are_those_of_all_predictions(n_samples, window):
+def test_curves_equal_plain_loop(n_samples, window):
     samples = list(labelled(n_samples, (False, True)))  # labels that the linear model needs
     report = evaluation.report(samples, MODELS, window=window)
     for name, model in MODELS.items():
-        plain = Plain(model, samples)
+        rows, _ = plain_loop(model, samples)
         for row, start, end in windows(report, name, n_samples, window):
             for column, metric in (("accuracy", metrics.Accuracy), ("log-loss", LogLoss)):
                 drawn = [row[column], row[f"cumulative {column}"]]
-                expected = [plain.score(metric(), first, end) for first in (start, 0)]
+                expected = [score(metric(), rows, first, end) for first in (start, 0)]
                 np.testing.assert_allclose(drawn, expected, rtol=1e-9)
     for column in ("accuracy", "log-loss"):
         last = report.curve("forest", f"cumulative {column}").iloc[-1]
         np.testing.assert_allclose(report.table.loc["forest", column], last)
 
 
-def test_labels_and_reliability_are_those_of_all_predictions():
+def test_labels_and_reliability_equal_plain_loop():
     samples = list(labelled(900))
     report = evaluation.report(samples, {"forest": MODELS["forest"]})
-    plain = Plain(MODELS["forest"], samples)
-    scored = [row for row in plain.rows if row[1] is not None]
+    rows, _ = plain_loop(MODELS["forest"], samples)
+    scored = [row for row in rows if row[1] is not None]
     pairs = Counter((y, label) for y, label, _ in scored)
     confusion, table = report.confusion["forest"], report.labels["forest"]
     labels = [*confusion.index]
-    assert {*labels} == {y for y, *_ in plain.rows}
+    assert {*labels} == {y for y, *_ in rows}
     assert labels == [*confusion.columns] == [*table.index]
     assert confusion.to_numpy().tolist() == [[pairs[y, z] for z in labels] for y in labels]
     for y, row in zip(labels, table.to_numpy(), strict=True):
         n_predicted = sum(n for (_, label), n in pairs.items() if label == y)
-        n_true = sum(n for (label, _), n in pairs.items() if label == y)
-        hits = pairs[y, y]
+        n_true, hits = sum(n for (label, _), n in pairs.items() if label == y), pairs[y, y]
         expected = hits / n_predicted, hits / n_true, 2 * hits / (n_predicted + n_true), n_true
         assert tuple(row) == pytest.approx(expected)
     bins = {}
@@ -130,13 +129,13 @@ def test_labels_and_reliability_are_those_of_all_predictions():
     assert report.confusion["majority"].to_numpy().sum() == len(samples) - 1
 
 
-def test_numbers_of_a_regressor_are_those_of_all_predictions():
+def test_regression_numbers_equal_plain_loop():
     samples = list(numbered(1000))
     models = {"forest": AMFRegressor(n_estimators=2, seed=1), "tree": tree.HoeffdingTreeRegressor()}
     report = evaluation.report(samples, models, window=100)
     for name, model in models.items():
-        plain = Plain(model, samples)
-        residuals = np.array([y - prediction for y, prediction, _ in plain.rows])
+        rows, _ = plain_loop(model, samples)
+        residuals = np.array([y - prediction for y, prediction, _ in rows])
         for row, start, end in windows(report, name, 1000, 100):
             residual, expected = residuals[start:end], {}
             expected["MAE"], expected["RMSE"] = abs(residual).mean(), (residual**2).mean() ** 0.5
@@ -144,59 +143,58 @@ def test_numbers_of_a_regressor_are_those_of_all_predictions():
             expected["residual 0.25"] = np.quantile(residual, 0.25)
             expected["coverage"] = expected["width"] = math.nan
             if name == "forest":
-                pairs = [(y, interval) for y, _, interval in plain.rows[start:end]]
+                pairs = [(y, interval) for y, _, interval in rows[start:end]]
                 expected["coverage"] = np.mean([i.lower <= y <= i.upper for y, i in pairs])
                 widths = [i.upper - i.lower for _, i in pairs if i.upper < np.inf]
                 expected["width"] = np.mean(widths)
             np.testing.assert_allclose(row[[*expected]].astype(float), [*expected.values()])
         for table in (report.points[name], report.latest[name]):
             for n, y, prediction, *ends in table.itertuples(index=False, name=None):
-                target, output, interval = plain.rows[n - 1]
+                target, output, interval = rows[n - 1]
                 assert (y, prediction) == (target, output)
-                assert name == "tree" or ends == [interval.lower, interval.upper]
+                if name == "forest" and interval.upper < np.inf:
+                    assert ends == [interval.lower, interval.upper]
+                else:
+                    assert np.isnan(ends).all()
         assert report.latest[name]["sample"].tolist() == list(range(801, 1001))
         assert len(report.points[name]) == 600
         assert report.points[name]["sample"].is_monotonic_increasing
     assert report.points["forest"]["sample"].equals(report.points["tree"]["sample"])
 
 
-def test_what_forests_show_of_themselves_is_recorded_also_in_pipelines():
+def test_figures_of_forests_are_recorded():
     samples = list(labelled(600, (False, True)))
     model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
     piped = preprocessing.StandardScaler() | model
     report = evaluation.report(samples, {"plain": model, "piped": piped}, window=60)
-    curve = report.curves[report.curves["model"] == "plain"].set_index("n_samples")
-    assert report.relevance["plain"].columns.tolist() == ["u", "v", "w"]
-    trained = model.clone()
-    for n, (x, y) in enumerate(samples, start=1):
-        trained.predict_one(x)
-        trained.learn_one(x, y)
-        if n % 2 == 0:  # the end of a step
-            assert curve["fading_share"][n] == trained.fading_share
-            relevance = inspection.feature_relevance(trained)
-            assert report.relevance["plain"].loc[n].tolist() == relevance.tolist()
+    curve, piped = (
+        report.curves[report.curves["model"] == name].set_index("n_samples")
+        for name in ("plain", "piped")
+    )
+    for n in (2, 100, 600):  # the ends of steps
+        _, trained = plain_loop(model, samples[:n])
+        assert curve["fading_share"][n] == trained.fading_share
+        relevance = inspection.feature_relevance(trained)
+        assert report.relevance["plain"].loc[n].to_dict() == relevance.to_dict()
     assert curve["n_nodes"][600] == trained.n_nodes
     assert curve["memory"][600] == trained.memory_usage
     assert curve["restarts"].sum() == trained.n_drifts_detected()
-    piped = report.curves[report.curves["model"] == "piped"]
     assert piped[["n_nodes", "memory", "fading_share"]].iloc[-1].notna().all()
     assert "piped" in report.relevance
 
 
-def test_drift_is_found_where_errors_grow():
+def test_drifts_are_recorded_where_errors_grow():
     report = evaluation.report("stagger_abrupt", ["amf"], limit=6000, seed=1)
     assert report.drifts == (5000,)
-    found = report.curve("amf", "drifts")
-    assert found.loc[:5000].sum() == 0
-    assert found.loc[5001:5600].sum() >= 1
-    numbers = [(x, y if n < 2000 else -y) for n, (x, y) in enumerate(numbered(3000))]
+    events = report.curve("amf", "drifts")
+    assert events.loc[:5000].sum() == 0 < events.loc[5001:5600].sum()
+    numbers = list(numbered(3000, lambda n: 1.0 if n < 2000 else -1.0))
     report = evaluation.report(numbers, [AMFRegressor(n_estimators=2, seed=1)])
-    found = report.curve("AMFRegressor", "drifts")
-    assert found.loc[2001:2400].sum() >= 1
+    assert report.curve("AMFRegressor", "drifts").loc[2001:2400].sum() >= 1
 
 
 @pytest.mark.parametrize("n_samples", [1, 2, 299, 300, 449, 451, 100_000, 1_000_003])
-def test_a_stream_of_any_length_has_about_three_hundred_steps(n_samples):
+def test_stream_has_about_three_hundred_steps(n_samples):
     steps = Steps(n_samples)
     n_steps = math.ceil(n_samples / steps.length)
     assert n_steps == n_samples if n_samples < 450 else 200 <= n_steps <= 450
@@ -209,13 +207,12 @@ def test_labels_beyond_twenty_share_a_row():
     samples = [({"a": n % 150}, f"label {n % 150}") for n in range(600)]
     report = evaluation.report(samples, ["amf"], seed=1)
     confusion = report.confusion["amf"]
-    assert confusion.shape == (21, 21)
-    assert (confusion.index[-1], confusion.columns[-1]) == ("(others)", "(others)")
-    assert confusion.to_numpy().sum() == 599
-    twenty = [({"a": n % 20}, n % 20) for n in range(60)]
-    assert evaluation.report(twenty, ["amf"], seed=1).confusion["amf"].shape == (20, 20)
+    assert confusion.shape == (21, 21) and confusion.to_numpy().sum() == 599
+    assert confusion.index[-1] == confusion.columns[-1] == "(others)"
     assert len(report.labels["amf"]) == 100
     assert report.labels["amf"]["support"].max() == 4
+    twenty = [({"a": n % 20}, n % 20) for n in range(60)]
+    assert evaluation.report(twenty, ["amf"], seed=1).confusion["amf"].shape == (20, 20)
 
 
 class Failing(AMFClassifier):
@@ -225,7 +222,7 @@ class Failing(AMFClassifier):
         super().learn_one(x, y, w=w)
 
 
-def test_a_model_that_fails_is_shown_until_then():
+def test_failed_model_is_shown_until_then():
     def impossible():
         raise ValueError("never")
 
@@ -248,14 +245,12 @@ def test_page_has_its_sections():
     assert [section.title for section in page.sections] == [
         *("Results", "Accuracy along the stream", "Drift", "Calibration", "Labels", "Size")
     ]
-    assert {name: (look.color, look.dash) for name, look in page.key.items()} == {
-        "ours": ("#0072b2", "solid"),
-        "last-class": ("#707a86", "dash"),
-        "majority": ("#707a86", "dot"),
-    }
+    looks = {name: (look.color, look.dash) for name, look in page.key.items()}
+    assert looks.pop("ours") == ("#0072b2", "solid")
+    assert looks == {"last-class": ("#707a86", "dash"), "majority": ("#707a86", "dot")}
 
 
-def test_page_says_what_was_run(tmp_path):
+def test_facts_of_the_run_are_on_the_page(tmp_path):
     path = tmp_path / "sales.csv"
     path.write_text("a,b,kind\n" + "".join(f"{n},{n % 3},{'xy'[n % 2]}\n" for n in range(40)))
     piped = preprocessing.StandardScaler() | naive_bayes.GaussianNB()
@@ -280,7 +275,7 @@ def test_page_says_what_was_run(tmp_path):
         assert f"<dt>{name}</dt><dd>{fact}</dd>" in top
 
 
-def test_model_is_described_by_what_differs_from_its_defaults():
+def test_model_is_described_by_changed_parameters():
     jackknife = conf.RegressionJackknife(linear_model.LinearRegression(l2=0.5), 0.9)
     expected = "RegressionJackknife(regressor=LinearRegression(l2=0.5), confidence_level=0.9)"
     assert describe(jackknife) == expected

@@ -1,4 +1,4 @@
-"""The page of a report: its first sentence, its tables, and the scales of its figures."""
+"""The page of a report: its verdict, its tables, and the scales of its figures."""
 
 import re
 
@@ -44,9 +44,8 @@ def columns(name):
     loss = np.linspace(0.5, 0.3, N) + 0.1 * k
     loss[:5] = 20.0
     residual = {f"residual {q:g}": (q - 0.5) * (k + 1.0) for q in (0.05, 0.5, 0.95)}
-    found = {"drifts": np.arange(N) == 100} if k == 1 else {}
-    coverage = {"coverage": np.linspace(0.95, 1.0, N)} if k == 0 else {}
-    return {"log-loss": loss if k < 3 else 4.0 * loss, **residual, **found, **coverage}
+    special = {0: {"coverage": np.linspace(0.95, 1.0, N)}, 1: {"drifts": np.arange(N) == 100}}
+    return {"log-loss": loss if k < 3 else 4.0 * loss, **residual, **special.get(k, {})}
 
 
 def section(records, title):
@@ -66,14 +65,14 @@ def section(records, title):
         ("MAE 2 1.5 3 4", "other is the best, with a mean absolute error of 1.5, 25.0% below ours"),
     ],
 )
-def test_first_sentence_names_the_best_model(scores, expected):
+def test_verdict_names_best_model(scores, expected):
     *task, a, b, c, d = scores.split()
     records = report("regression" if task else "classification", [*map(float, (a, b, c, d))])
     assert verdict(records).startswith(expected)
     assert records.page.text.startswith(verdict(records))
 
 
-def test_first_sentence_is_about_complete_runs():
+def test_verdict_is_about_complete_runs():
     assert verdict(report(n_samples=(1, 9, 9, 9))).startswith("other is the best")
 
 
@@ -83,7 +82,7 @@ def cells(html, tag):
     ]
 
 
-def test_best_figures_are_bold_and_memory_has_one_unit():
+def test_results_have_bold_bests_and_failures():
     html = section(report(), "Results").body
     titles = cells(html.partition("</thead>")[0], "th")
     assert titles == ["model", "samples", "accuracy", "log-loss", "us/sample", "MB"]
@@ -92,17 +91,12 @@ def test_best_figures_are_bold_and_memory_has_one_unit():
     bold = [[cell.startswith("<b>") for cell in row].index(True) for row in rows[:3]]
     assert bold == [1, 2, 3]  # of costs, that of a model that looks at features
     assert html.count("<b>") == 4
-    memory = section(report(), "Size").figures[-1]
-    assert memory.y == "MB" and {*memory.traces[0]["y"]} == {1.0}
-
-
-def test_status_is_shown_where_something_is_not_ok():
     html = section(report(status=["ok", "sample 5: <b>", "ok", "ok"]), "Results").body
     assert cells(html.partition("</thead>")[0], "th")[-1] == "status"
     assert "<td>sample 5: &lt;b&gt;</td>" in html
 
 
-def test_scales_ignore_the_last_label_and_the_beginning():
+def test_scale_ignores_floors_and_beginning():
     losses = along.curves(report(), "log-loss", "", is_clipped=True)
     low, high = losses.layout["yaxis"]["range"]
     assert low == 0.0 and 0.69 < high < 1.0
@@ -111,7 +105,7 @@ def test_scales_ignore_the_last_label_and_the_beginning():
 
 
 @pytest.mark.parametrize("value", [0.0, 1e-15, 0.5, 1.0])
-def test_curves_of_one_value_have_plain_axes(value):
+def test_curve_of_one_value_has_plain_axes(value):
     records = report()
     records.curves["accuracy"] = value
     figure = along.curves(records, "accuracy", "", is_clipped=True)
@@ -119,14 +113,14 @@ def test_curves_of_one_value_have_plain_axes(value):
     assert figure.traces[0]["y"][0] == (0.0 if value < 1e-9 else value)
 
 
-def test_coverage_has_a_line_at_the_level():
-    intervals = section(report("regression"), "Prediction intervals")
-    *_, level = intervals.figures[0].traces
+def test_coverage_and_memory_have_level_and_unit():
+    *_, level = section(report("regression"), "Prediction intervals").figures[0].traces
     assert (level["x"], level["y"]) == ([0, N], [0.9, 0.9])
-    assert "the level asked for, 90%" in intervals.text
+    memory = section(report(), "Size").figures[-1]
+    assert memory.y == "MB" and {*memory.traces[0]["y"]} == {1.0}
 
 
-def test_drift_that_is_not_seen_is_said():
+def test_drift_is_marked_or_its_absence_stated():
     drift = section(report(), "Drift")
     (events,) = drift.figures
     assert (drift.text, events.rows) == ("", MODELS)
@@ -138,7 +132,7 @@ def test_drift_that_is_not_seen_is_said():
     assert "No drift seen" in steady.page.html
 
 
-def test_relevance_has_the_scale_after_the_warm_up():
+def test_relevance_scale_ignores_warm_up():
     table = pd.DataFrame({"b": np.full(100, 0.1), "<a>": 0.2})
     table.iloc[:5] = 1.0
     figure = along.relevance("ours", table, 0)
@@ -148,7 +142,7 @@ def test_relevance_has_the_scale_after_the_warm_up():
     assert figure.text == "The strongest color is a relevance of 0.20."
 
 
-def test_reliability_is_that_of_bins_with_enough_samples():
+def test_reliability_leaves_out_small_bins():
     bins = {"n_samples": [19, 20, 80], "confidence": [0.5, 0.7, 0.9], "accuracy": [1.0, 0.6, 0.9]}
     few = {"n_samples": [3], "confidence": [0.5], "accuracy": [1.0]}
     records = report(reliability={"ours": pd.DataFrame(bins), "other": pd.DataFrame(few)})
@@ -175,24 +169,13 @@ def test_labels_have_a_report_and_a_matrix():
     assert '<div style="--share: 0.75">3</div>' in html
 
 
-def test_residuals_of_all_models_share_axes():
+def test_residuals_and_intervals_are_drawn():
     figure = section(report("regression"), "Residuals").figures[0]
     names = [trace["name"] for trace in figure.traces]
     assert names == [name for name in MODELS[:3] for _ in range(3)]
-
-
-@pytest.mark.parametrize("is_ordered", [True, False])
-def test_intervals_are_bars_where_rows_have_no_order(is_ordered):
-    target = np.random.default_rng(0).normal(size=200)
-    target = np.sort(target) if is_ordered else target
-    rows = {"sample": range(200), "target": target, "prediction": 0.0, "lower": -1.0, "upper": 2.0}
-    look = Look("#0072b2")
-    traces = predictions.intervals("ours", pd.DataFrame(rows), look, 0).traces
-    assert any("fill" in trace for trace in traces) == is_ordered
-    bars = [trace for trace in traces if "error_y" in trace]
-    assert len(bars) == (not is_ordered)
-    for bar in bars:
-        assert (bar["mode"], len(bar["x"])) == ("markers", 100)
-        assert {*bar["error_y"]["array"]} == {2.0} and {*bar["error_y"]["arrayminus"]} == {1.0}
-    steady = pd.DataFrame({**rows, "target": 1.0})
-    assert predictions.intervals("ours", steady, look, 0) is not None
+    rows = {"sample": range(200), "target": 1.0, "prediction": 0.0, "lower": -1.0, "upper": 2.0}
+    prediction, target = predictions.intervals("ours", pd.DataFrame(rows), Look("red"), 0).traces
+    assert (prediction["x"], {*target["y"]}) == ([*range(100, 200)], {1.0})
+    bars = prediction["error_y"]
+    assert ({*bars["array"]}, {*bars["arrayminus"]}) == ({2.0}, {1.0})
+    assert predictions.intervals("a", pd.DataFrame({**rows, "lower": None}), Look(""), 0) is None

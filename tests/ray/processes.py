@@ -3,7 +3,7 @@
 import os
 import signal
 import sys
-import time
+from contextlib import suppress
 
 import psutil
 import ray
@@ -16,20 +16,17 @@ def process(_):
     return os.getpid()
 
 
-def kill(model):
-    """Kill all workers of a model, as the system does when memory runs out."""
-    for pid in model._workers.call(process):
+def kill(workers):
+    """Kill all workers, as the system does when memory runs out."""
+    for pid in workers.call(process):
         os.kill(pid, signal.SIGKILL)
 
 
 def has_ended(pid):
-    """Wait for a process to end; one whose parent has yet to ask for its end has ended."""
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline:
-        try:
-            if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE:
-                return True
-        except psutil.NoSuchProcess:
-            return True
-        time.sleep(0.05)
-    return False
+    """Return whether a process ends within half a minute."""
+    with suppress(psutil.NoSuchProcess):
+        child = psutil.Process(pid)
+        with suppress(psutil.TimeoutExpired):
+            child.wait(30)
+        return not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    return True

@@ -15,10 +15,8 @@ from processes import has_ended
 import river_amf.ray
 from river_amf.ray import cluster
 
-LOOPBACK = {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 
-
-def test_connect_uses_the_ray_there_is_and_leaves_no_traces():
+def test_connect_uses_the_ray_of_the_caller():
     before = ray.get_runtime_context().get_node_id()
     river_amf.ray.connect()
     assert ray.get_runtime_context().get_node_id() == before
@@ -34,6 +32,7 @@ def test_connect_uses_the_ray_there_is_and_leaves_no_traces():
 
 def start(code, **environment):
     """Run code in a process of its own, which has its own Ray, or joins one."""
+    code = f"import ray, river_amf.ray\nriver_amf.ray.connect()\n{code}"
     return subprocess.Popen(
         [sys.executable, "-W", "error", "-c", code],
         stdout=subprocess.PIPE,
@@ -44,36 +43,33 @@ def start(code, **environment):
     )
 
 
-@pytest.mark.slow
-def test_connect_starts_ray_on_this_machine_and_ctrl_c_ends_it_with_the_process():
-    code = """
-import json, psutil, ray, river_amf.ray, time
-river_amf.ray.connect()
+LISTENING = """
+import json, psutil, time
 ray.get(ray.remote(lambda: 1).remote())  # in a worker
 processes = psutil.Process().children(recursive=True)
 listening = {c.laddr.ip for p in processes for c in p.net_connections() if c.status == "LISTEN"}
 print(json.dumps([[p.pid for p in processes], sorted(listening)]), flush=True)
 time.sleep(60)
 """
-    with start(code) as child:
-        found = child.stdout.readline()
-        assert found, child.stderr.read()
-        os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to all that it started
-        assert "KeyboardInterrupt" in child.communicate(timeout=60)[1]
-    pids, addresses = json.loads(found)
-    assert len(pids) > 2
-    assert set(addresses) <= LOOPBACK
-    assert all(map(has_ended, pids))  # Ray kills what is left, which takes the system a moment
 
 
 @pytest.mark.slow
-def test_connect_joins_the_cluster_that_the_environment_names():
-    code = """
-import ray, river_amf.ray
-river_amf.ray.connect()
-print(ray.get_runtime_context().get_node_id())
-"""
+def test_connect_starts_ray_that_ctrl_c_ends():
+    with start(LISTENING) as child:
+        line = child.stdout.readline()
+        assert line, child.stderr.read()
+        os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to all that it started
+        assert "KeyboardInterrupt" in child.communicate(timeout=60)[1]
+    pids, addresses = json.loads(line)
+    assert len(pids) > 2
+    assert {*addresses} <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
+    assert all(map(has_ended, pids))
+
+
+@pytest.mark.slow
+def test_connect_joins_the_cluster_at_the_address():
     here = ray.get_runtime_context()
-    with start(code, RAY_ADDRESS=here.gcs_address, **cluster._ENVIRONMENT) as child:
+    environment = {"RAY_ADDRESS": here.gcs_address, **cluster._ENVIRONMENT}
+    with start("print(ray.get_runtime_context().get_node_id())", **environment) as child:
         output, errors = child.communicate(timeout=120)
     assert output.split()[-1:] == [here.get_node_id()], errors

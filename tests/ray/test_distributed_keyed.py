@@ -37,36 +37,35 @@ def pickles(model):
 @pytest.mark.parametrize("name", KINDS)
 def test_workers_equal_one_process(name):
     factory, kind, distributed = KINDS[name]
-    local, predict = kind(factory, "user"), "predict_proba"
-    predict = predict if hasattr(local, "predict_proba_many") else "predict"
+    predict = "predict" if kind is KeyedRegressor else "predict_proba"
     with distributed(factory, "user", 2, max_in_memory=3) as model:
+        both = model, kind(factory, "user")
+
+        def same(method, *arguments):
+            answer, expected = (getattr(keyed, method)(*arguments) for keyed in both)
+            assert answer.equals(expected) if hasattr(answer, "equals") else answer == expected
+
         for i in range(4):
             X, y = block(40, seed=i)
             if i % 2:
-                kill(model)
-            for each in (model, local):
-                each.learn_many(pl.from_pandas(X) if i == 1 else X, y, [2.0] * 40 if i else None)
-            found, expected = (
-                getattr(each, f"{predict}_then_learn_many")(X, y) for each in (model, local)
-            )
-            assert found.equals(expected)
+                kill(model._store.workers)
+            same("learn_many", pl.from_pandas(X) if i == 1 else X, y, [2.0] * 40 if i else None)
+            same(f"{predict}_then_learn_many", X, y)
         for x, label in zip(X.to_dict("records")[:9], y, strict=False):
             for method in (f"{predict}_one", "predict_one"):
-                assert getattr(model, method)(x) == getattr(local, method)(x)
-            for each in (model, local):
-                each.learn_one(x, label, w=2.0)
+                same(method, x)
+            same("learn_one", x, label, 2.0)
         X, _ = block(50, seed=99, n_keys=9)
         for method in (f"{predict}_many", "predict_many"):
-            assert getattr(model, method)(X).equals(getattr(local, method)(X))
+            same(method, X)
         assert model.n_in_memory <= 2 and len(model) == 7  # of three, one each
-        assert "user 1" in model and "nobody" not in model and None not in model
-        for each in (model, local):
-            del each["user 1"]
-            with pytest.raises(KeyError):
-                each["user 1"]
-        assert {*model} == {*local}
+        assert "user 1" in model and "new" not in model and None not in model
+        same("__delitem__", "user 1")
+        with pytest.raises(KeyError):
+            model["user 1"]
+        assert {*model} == {*both[1]}
         if name != "scaled":  # whose pickles share strings, or not
-            assert pickles(model) == pickles(local)
+            assert pickles(model) == pickles(both[1])
 
 
 def test_bad_blocks_change_no_worker():
@@ -98,8 +97,8 @@ def test_folder_is_that_of_one_process(tmp_path):
     local = KeyedClassifier(FOREST, "user", max_in_memory=2)
     blocks = [block(30, seed=i) for i in range(4)]
     with DistributedKeyedClassifier(FOREST, "user", 2, folder=tmp_path, max_in_memory=4) as model:
-        for each in (model, local):
-            each.learn_many(*blocks[0])
+        for keyed in (model, local):
+            keyed.learn_many(*blocks[0])
         model.learn_one({"user": "gone", "a": 1.0}, True)
         model.flush(position={"offset": 1})
         del model["gone"]
@@ -112,8 +111,8 @@ def test_folder_is_that_of_one_process(tmp_path):
     with DistributedKeyedClassifier(FOREST, "user", 1, folder=tmp_path) as model:
         assert model.position == {"offset": 2}
         assert pickles(model) == pickles(local)
-        kill(model)
-        for each in (model, local):
-            each.learn_many(*blocks[1])
+        kill(model._store.workers)
+        for keyed in (model, local):
+            keyed.learn_many(*blocks[1])
     with KeyedClassifier(FOREST, "user", folder=tmp_path) as model:
         assert pickles(model) == pickles(local)

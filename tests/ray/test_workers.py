@@ -43,12 +43,13 @@ class Sum:
         return self.__dict__
 
 
-def run_out():
-    raise MemoryError("too little")
+def raises(error):
+    """Return a function that raises an error."""
 
+    def harm():
+        raise error
 
-def refuse():
-    raise ValueError("no such number")
+    return harm
 
 
 def die():
@@ -56,18 +57,19 @@ def die():
 
 
 ADD = methodcaller("add", 1)
+RUN_OUT, REFUSE = raises(MemoryError("too little")), raises(ValueError("no such number"))
 
 
 @pytest.fixture
 def workers(tmp_path, one_ray):
     """Return two workers, of which the first does harm."""
     (tmp_path / "harm").touch()
-    found = Workers([Sum(10, tmp_path / "harm"), Sum(100, tmp_path / "harm")])
-    yield found
-    found.close()
+    pair = Workers([Sum(10, tmp_path / "harm"), Sum(100, tmp_path / "harm")])
+    yield pair
+    pair.close()
 
 
-@pytest.mark.parametrize("harm", [die, run_out])
+@pytest.mark.parametrize("harm", [die, RUN_OUT])
 def test_failed_calls_are_repeated(workers, harm):
     workers.call(ADD)
     workers.checkpoints()
@@ -80,28 +82,22 @@ def test_failed_calls_are_repeated(workers, harm):
     ("harm", "error", "message"),
     [
         (die, RuntimeError, "has died 3 times in the same call"),
-        (run_out, RuntimeError, "has died 3 times in the same call: MemoryError: too little"),
-        (refuse, ValueError, "no such number"),  # in one of them alone
+        (RUN_OUT, RuntimeError, "has died 3 times in the same call: MemoryError: too little"),
+        (REFUSE, ValueError, "no such number"),  # in one of them alone
+        (partial(time.sleep, 60), KeyboardInterrupt, None),
     ],
 )
 def test_raising_calls_change_no_worker(workers, harm, error, message):
     workers.call(ADD)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3 * (error is KeyboardInterrupt))
     with pytest.raises(error, match=message):
         workers.call(methodcaller("add_and", harm))
-    assert workers.call(ADD) == [12, 102]
-
-
-def test_interrupted_calls_change_no_worker(workers):
-    workers.call(ADD)
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
-    with pytest.raises(KeyboardInterrupt):
-        workers.call(methodcaller("add_and", partial(time.sleep, 60)))
     signal.signal(signal.SIGALRM, before)
     assert workers.call(ADD) == [12, 102]
 
 
-def test_failed_checkpoints_are_warned_of_and_tried_again(workers, tmp_path):
+def test_failed_checkpoints_are_tried_again(workers, tmp_path):
     pids = workers.call(process)
     workers._most_bytes = workers._n_bytes + 3 * len(ray.cloudpickle.dumps(ADD))
     full = tmp_path / "harm.full"

@@ -1,27 +1,281 @@
-"""No attack by threads, interrupts, forks or lack of memory crashes, hangs or corrupts a model."""
+"""No attack by threads, interrupts or forks crashes, hangs or corrupts a model.
 
+Each runs in a process of its own. To run one by hand, with a number of runs, the seconds of each
+and the first seed: `python tests/robustness/test_attacks.py threads 100 1.0 0`. Errors at any line
+of a call are in `tests/model/test_faults.py`.
+"""
+
+import copy
+import faulthandler
+import math
+import os
+import pickle
+import random
+import signal
 import subprocess
 import sys
+import time
+import traceback
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 
-import attacks
+import pandas as pd
 import pytest
 
-NAMES = [attack.__name__ for attack in attacks.ATTACKS]
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    inspection,
+)
 
-pytestmark = pytest.mark.slow
+PATIENCE = 180.0  # seconds beyond its own time after which an attack counts as hanging
+ERRORS = (KeyboardInterrupt, TimeoutError, ValueError)
+KINDS = [
+    partial(AMFClassifier, on_mismatch="missing"),
+    partial(AdaptiveAMFClassifier, max_nodes=301, max_categories=16),
+    partial(AdaptiveAMFClassifier, absent="zero", max_words=40),
+    partial(AMFRegressor, fading_factor=0.7),
+    partial(AdaptiveAMFRegressor, max_nodes=31, max_categories=16),
+]
+PROBES = [{"a": 0.3, "b": 2.0, "color": "color 1"}, {"a": -1.2}, {}]
 
 
-def assert_sound(name, n_runs, seconds):
-    command = [sys.executable, attacks.__file__, name, str(n_runs), str(seconds), "1"]
+def any_kind(rng, **parameters):
+    make = rng.choice(KINDS)
+    return make(n_estimators=4, seed=7, n_jobs=rng.choice([1, 2]), **parameters)
+
+
+def samples(rng, model, n_samples, arrivals=2):
+    """Return samples with new features, categories and labels, more or less often."""
+    rows = []
+    for i in range(n_samples):
+        x = {"a": rng.gauss(0.0, 1.0), "b": float(rng.randrange(8))}
+        x["color"] = f"color {rng.randrange(3 + i * arrivals // 10)}"
+        y = "above" if (x["a"] > 0.0) ^ (rng.random() < 0.2) else "below"
+        if (i * arrivals) % 29 < arrivals:
+            x[f"late {rng.randrange(8)}"] = 0.5 + rng.random()
+            x[f"kind {rng.randrange(4)}"] = f"kind of {rng.randrange(4)}"
+            y = f"label {rng.randrange(8)}"
+        rows.append((x, sum(y.encode()) / 7 if isinstance(model, AMFRegressor) else y))
+    # all have the same features, as in blocks; gaps are missing to all kinds
+    names = dict.fromkeys(name for x, _ in rows for name in x)
+    return [({name: x.get(name) for name in names}, y) for x, y in rows]
+
+
+def learn_rows(model, rows):
+    for x, y in rows:
+        model.learn_one(x, y)
+    return model
+
+
+def learn_block(model, rows):
+    if rows:
+        model.learn_many(pd.DataFrame([x for x, _ in rows]), [y for _, y in rows])
+    return model
+
+
+def predict(model, x):
+    """Return probabilities, or an interval of a regressor, after a check."""
+    if isinstance(model, AMFRegressor):
+        interval = model.predict_interval_one(x)
+        assert interval.lower <= interval.upper  # infinite before the second target
+        return interval
+    proba = model.predict_proba_one(x)
+    assert all(0.0 <= p <= 1.0 for p in proba.values()), proba
+    assert not proba or math.isclose(sum(proba.values()), 1.0, abs_tol=1e-9), proba
+    return proba
+
+
+READS = [
+    lambda model: [predict(model, x) for x in PROBES],
+    lambda model: str(model.predict_many(pd.DataFrame(PROBES)).tolist()),
+    lambda model: pickle.dumps(copy.deepcopy(model)),
+    lambda model: str(inspection.node_table(model, 1)),
+    lambda model: model.debug_one(PROBES[0]),
+    lambda model: model.memory_usage > 0,
+]
+
+
+def check_sound(model):
+    """Check that a forest equals its copy, also after both have learned more."""
+    twin = pickle.loads(pickle.dumps(model))
+    rows = samples(random.Random(5), model, 60)
+    for forest in (model, twin):
+        learn_block(learn_rows(forest, rows[:30]), rows[30:])
+        READS[0](forest)
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+def together(seconds, *calls):
+    """Repeat each call in a thread of its own until time is over, or one of them fails."""
+    end, interval = time.monotonic() + seconds, sys.getswitchinterval()
+
+    def repeat(call):
+        while time.monotonic() < end:
+            call()
+
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(len(calls)) as pool:
+            [*pool.map(repeat, calls)]
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def threads(rng, seconds):
+    """Threads learn, predict, copy and inspect: all trees have learned all samples."""
+    model, counts = any_kind(rng), [1, 0, 0]
+    if "drift_threshold" in model._parameters:
+        model.drift_threshold = None  # a tree that restarts has learned fewer samples
+    rows = samples(rng, model, 600, 4)
+    learn_rows(model, rows[:1])
+
+    def learn(k):
+        start = rng.randrange(len(rows) - 40)
+        rng.choice([learn_rows, learn_block])(model, rows[start : start + 40])
+        counts[k] += 40
+
+    together(seconds, *(partial(learn, k) for k in (1, 2)), *(partial(r, model) for r in READS))
+    tables = [inspection.node_table(model, tree) for tree in range(4)]
+    totals = {float(table["n_samples"][table["parent"] < 0].sum()) for table in tables}
+    assert totals == {sum(counts)}, f"the trees have learned {totals} of {sum(counts)} samples"
+    check_sound(model)
+
+
+@contextmanager
+def alarms(handler):
+    """Let a function handle the timer's signals for a while."""
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def interrupt(call, rng, duration):
+    """Run a call that a signal handler breaks off at some time, up to three times in a row."""
+    error, left = rng.choice(ERRORS), rng.choice([1, 1, 2, 3])
+
+    def handler(_, frame):
+        nonlocal left
+        while frame is not None and frame.f_code is not guarded.__code__:
+            frame = frame.f_back
+        if frame is not None and left:
+            left -= 1
+            raise error("of the handler")
+
+    def guarded():
+        signal.setitimer(signal.ITIMER_REAL, max(rng.uniform(0, 1.2 * duration), 1e-6), 2e-4)
+        call()
+
+    try:
+        with alarms(handler):
+            guarded()
+    except (*ERRORS, TypeError) as raised:
+        *_, last = traceback.extract_tb(raised.__traceback__)
+        while "site-packages" in last.filename and raised.__cause__ is not None:
+            raised = raised.__cause__  # pandas turns some errors into others of its own
+        assert raised.args == ("of the handler",), "the exception has been rewritten"
+
+
+def interrupts(rng, seconds):
+    """Break calls off by signals: some first rows have been learned, and the others can be."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        call = rng.choice([learn_rows, learn_block, learn_block])
+        model = any_kind(rng, max_delayed_labels=0)  # a kept prediction is no other state
+        learn_rows(model, samples(rng, model, rng.choice([0, 20, 60])))
+        n_rows = 1 if call is learn_rows else rng.choice([5, 60])
+        rows, states = samples(rng, model, n_rows, rng.choice([0, 2, 20])), [pickle.dumps(model)]
+        states += [pickle.dumps(learn_rows(model, [row])) for row in rows]
+        start = time.perf_counter()
+        call(pickle.loads(states[0]), rows)
+        duration = rng.choice([0.3, 1.0]) * (time.perf_counter() - start)
+        for _ in range(8):
+            model = pickle.loads(states[0])
+            interrupt(partial(call, model, rows), rng, duration)
+            read = rng.choice(READS)
+            answer, content = read(model), pickle.dumps(model)
+            assert read(pickle.loads(content)) == answer
+            assert content in states, f"none of {len(states)} states"
+            call(model, rows[states.index(content) :])
+            assert pickle.dumps(model) == states[-1], "goes on otherwise"
+
+
+def handlers(rng, seconds):
+    """Use a model in a handler: it is refused, or comes between two calls; others are not."""
+    model, other, n_calls = any_kind(rng), any_kind(rng), 0
+    READS[1](learn_block(other, samples(rng, other, 20)))  # pandas takes a lock to import
+
+    def handler(*_):
+        nonlocal n_calls
+        rng.choice(READS)(other)
+        try:
+            rng.choice([partial(learn_rows, rows=samples(rng, model, 1)), *READS])(model)
+        except RuntimeError as error:
+            assert "in the middle of another call of the same model" in str(error)
+        n_calls += 1
+        signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-4, 5e-3))
+
+    end = time.monotonic() + seconds
+    with alarms(handler):
+        signal.setitimer(signal.ITIMER_REAL, 1e-3)
+        while time.monotonic() < end or n_calls < 3:
+            rng.choice([learn_rows, learn_block])(model, samples(rng, model, 40))
+    check_sound(model)
+
+
+def forks(rng, seconds):
+    """Fork while a thread learns: the child refuses the model or finds it sound; others it uses."""
+    model, other = any_kind(rng), any_kind(rng)
+    rows, other_rows = (samples(rng, forest, 40) for forest in (model, other))
+    learn_rows(other, other_rows[:20])
+
+    def fork():
+        child = os.fork()
+        if child == 0:
+            faulthandler.register(signal.SIGALRM, chain=True)  # prints where it hangs
+            signal.alarm(60)
+            code = 1
+            try:  # without dataframes: locks of other libraries do not survive a fork
+                predict(learn_rows(other, other_rows[:3]), PROBES[0])
+                predict(learn_rows(model, rows[:3]), PROBES[0])
+                code = 0
+            except RuntimeError as error:
+                code = 0 if "was forked while another thread" in str(error) else 2
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    together(seconds, lambda: rng.choice([learn_rows, learn_block])(model, rows), fork)
+
+
+ATTACKS = {attack.__name__: attack for attack in (threads, interrupts, handlers, forks)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("n_runs", "seconds"), [(1, 0.2), pytest.param(100, 0.5, marks=pytest.mark.soak)]
+)
+@pytest.mark.parametrize("name", ATTACKS)
+def test_model_survives_attacks(name, n_runs, seconds):
+    command = [sys.executable, __file__, name, str(n_runs), str(seconds), "1"]
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout[-200:] + run.stderr[-4000:]
 
 
-def test_a_model_survives_short_attacks():
-    assert_sound("all", 1, 0.2)
+def main(name, n_runs, seconds, first):
+    warnings.simplefilter("ignore")  # of forks in a process with threads, and of odd values
+    for seed in range(int(first), int(first) + int(n_runs)):
+        print(f"{name}: seed {seed}", flush=True)
+        faulthandler.dump_traceback_later(float(seconds) + PATIENCE, exit=True)
+        ATTACKS[name](random.Random(seed), float(seconds))
 
 
-@pytest.mark.soak
-@pytest.mark.parametrize("name", NAMES)
-def test_a_model_survives_a_hundred_attacks(name):
-    assert_sound(name, 100, 0.5)
+if __name__ == "__main__":
+    main(*sys.argv[1:])

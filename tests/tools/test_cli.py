@@ -21,7 +21,8 @@ from river_amf import AdaptiveAMFClassifier, cli, evaluation
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.runs import Run
 
-COMMAND = [sys.executable, "-m", "river_amf"]
+COMMAND = [sys.executable, "-m", "river_amf", "evaluate"]
+PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
 def rows_of(output):
@@ -44,23 +45,22 @@ CHURN = "id,plan,months,since,churn\n" + "".join(
     for i in range(300)
 )
 
-# evaluate
+
+# What is printed
 
 
 def test_evaluate_prints_the_figures_of_river(run):
     options = ["--limit", 230, "--seed", 7, "--n-estimators", 3, "--metrics", "macrof1, Accuracy"]
-    _, output, _ = run("evaluate", "ImageSegments", *options)
-    titles, rows = rows_of(output)
+    titles, rows = rows_of(run("evaluate", "ImageSegments", *options)[1])
     assert titles[0].startswith("target: ") and titles[0].endswith("features: 18 numbers")
     described = "ImageSegments: 230 samples; AdaptiveAMFClassifier(n_estimators=3, seed=7)"
     assert titles[1:] == [described]
     assert list(rows) == [*map(str, range(20, 221, 20)), "230", "majority"]
     stream = evaluation.load_stream("ImageSegments", limit=230)
     model = AdaptiveAMFClassifier(n_estimators=3, seed=7)
-    assert rows["230"]["log-loss"] == f"{log_loss(model, stream):.4f}"
+    assert rows["230"]["log-loss"] == f"{log_loss(model.clone(), stream):.4f}"
     for column, metric in (("accuracy", metrics.Accuracy()), ("MacroF1", metrics.MacroF1())):
-        model = AdaptiveAMFClassifier(n_estimators=3, seed=7)
-        expected = evaluate.progressive_val_score(stream, model, metric).get()
+        expected = evaluate.progressive_val_score(stream, model.clone(), metric).get()
         assert rows["230"][column] == f"{expected:.4f}"
     expected = evaluate.progressive_val_score(stream, PriorClassifier(), metrics.Accuracy()).get()
     assert rows["majority"]["accuracy"] == f"{expected:.4f}"
@@ -81,50 +81,30 @@ def test_first_line_shows_what_was_understood(run, write):
 
 
 @pytest.mark.parametrize("name", ["amf", "knn"])
-def test_evaluate_of_numbers(name, run, write):
+def test_evaluate_of_a_regressor(name, run, write):
     path = write(PRICES)
-    _, output, _ = run("evaluate", path, "--model", name, "--metrics", "MAPE")
-    titles, rows = rows_of(output)
+    titles, rows = rows_of(run("evaluate", path, "--model", name, "--metrics", "MAPE")[1])
     assert titles[:2] == [
         "target 'price': numbers from 0.5 to 106.5; features: 1 number, 1 category",
         "--task classification takes these numbers as labels",
     ]
     table = evaluation.compare(path, name, seed=1).table
-    for each, row in ((name, "200"), ("mean", "mean"), ("last-value", "last-value")):
+    for model, row in ((name, "200"), ("mean", "mean"), ("last-value", "last-value")):
         for metric in ("MAE", "RMSE"):
-            assert float(rows[row][metric]) == pytest.approx(table[metric][each], rel=1e-4)
+            assert float(rows[row][metric]) == pytest.approx(table[metric][model], rel=1e-4)
     assert ("coverage" in rows["200"]) == (name == "amf")
 
 
-def test_two_runs_agree(run, tmp_path):
-    for name in "ab":
-        assert run("evaluate", "--limit", 300, "--predictions", tmp_path / name)[0] == 0
-    assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
-
-
-def test_missing_marker_of_dashes(run, write):
-    path = write(
-        "a,y\n" + "".join(f"{'--' if i % 3 else i / 2},{'xy'[i % 2]}\n" for i in range(60))
-    )
-    for markers in ("--", "--,-"):
-        _, output, lines = run("evaluate", path, f"--missing={markers}")
-        assert "features: 1 number" in output and lines == []
-
-
-@pytest.mark.parametrize("separator", ["\t", "\\t", "tab"])
-def test_options_of_files_are_those_of_load_stream(separator, run, tmp_path):
+def test_options_of_files_are_those_of_load_stream(run, tmp_path):
     path = tmp_path / "t.csv"
-    path.write_bytes("# ö\n1;2\t-9\t1.001,5\tgröß\n3\tx;y\t0,5\tja\n".encode("latin-1"))
-    options = ["--separator", separator, "--encoding", "latin-1", "--no-header", "--missing=-9"]
-    options += ["--decimal", ",", "--thousands", ".", "--comment", "#", "--categorical", "1"]
-    status, output, lines = run("evaluate", path, *options)
-    assert (status, lines) == (0, [])
-    assert output.startswith(
-        "target '3': 2 labels (größ 1, ja 1); features: 2 categories, 1 number"
-    )
-
-
-# compare
+    path.write_bytes("# ö\n1;2\t-9\t1.001,5\tgröß\n3\tx;y\t--\tja\n".encode("latin-1"))
+    options = ["--encoding", "latin-1", "--no-header", "--missing=--,-9", "--comment", "#"]
+    options += ["--decimal", ",", "--thousands", ".", "--categorical", "1"]
+    for separator in ("\t", "\\t", "tab"):
+        status, output, lines = run("evaluate", path, *options, "--separator", separator)
+        assert (status, lines) == (0, [])
+        features = "features: 2 categories, 1 number"
+        assert output.startswith(f"target '3': 2 labels (größ 1, ja 1); {features}")
 
 
 def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
@@ -147,6 +127,59 @@ def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
     assert list(rows_of(output)[1]) == ["knn", "amf", "mean", "last-value"]
 
 
+def test_progress_bars_are_for_terminals(run, monkeypatch):
+    command = ["compare", "--models", "majority", "--limit", 60]
+    assert run(*command)[2] == []
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert any("60" in line for line in run(*command)[2])
+
+
+def test_help_and_version(run):
+    status, output, _ = run()
+    assert status == 2 and "usage: river-amf" in output
+    assert run("--version")[:2] == (0, f"river-amf {river_amf.__version__}\n")
+
+
+# Failures
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("evaluate nowhere.csv", "'nowhere.csv'"),
+        ("evaluate a\0b", "no stream or file 'a\\x00b'"),
+        (f"evaluate {'x' * 5000}", "cannot read 'xxx"),
+        ("evaluate TABLE --metrics F1", "F1 needs labels True/False or 0/1, but tab"),
+        ("evaluate --limit 0", "--limit: must be a whole number from 1 to 2147483647"),
+        ("evaluate --delay 9 --limit 9", "delay must be less than the number of"),
+        ("evaluate --predictions no/p.csv", "cannot write the predictions to 'no/p.csv'"),
+        ("evaluate TABLE --predictions TABLE", "it is the input stream"),
+        ("evaluate --html a --predictions a", "would both write to a"),
+        ("evaluate --model knm", "unknown model 'knm' (did you mean 'knn'?"),
+        ("evaluate --model knn --n-estimators 1", "does not take --n-estimators"),
+        ("evaluate --model knn --save FILE", "model 'knn' cannot be saved"),
+        ("compare --models ,", "--models must name at least one model"),
+        ("compare --csv no/t.csv", "cannot write the table to 'no/t.csv': No such file"),
+    ],
+    ids=lambda value: value[:40],
+)
+def test_failure_is_one_line(command, message, run, write, tmp_path, monkeypatch):
+    monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
+    names = {"TABLE": write(CHURN), "FILE": tmp_path / "file"}
+    status, output, lines = run(*(names.get(word, word) for word in command.split(" ")))
+    assert (status, output) == (2, "")
+    assert lines[-1].startswith("river-amf: error: ") and message in lines[-1]
+    assert not (tmp_path / "file").exists() and write(CHURN).read_text() == CHURN
+
+
+def test_pages_need_plotly(run, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    for command in ("evaluate", "compare"):
+        status, output, (line,) = run(command, "--html", tmp_path / "page.html")
+        assert (status, output) == (2, "")
+        assert line.endswith('--html needs plotly (the extra html): pip install "plotly>=6"')
+
+
 def test_compare_ends_with_1_if_all_models_fail(run, monkeypatch):
     def fail(self, x, y, w=1.0):
         raise ValueError("no such value")
@@ -157,7 +190,7 @@ def test_compare_ends_with_1_if_all_models_fail(run, monkeypatch):
     assert run("compare", "--limit", 20, "--models", "amf,adaptive")[0] == 1
 
 
-def test_results_are_printed_though_a_file_cannot_be_written(run, monkeypatch, tmp_path):
+def test_results_are_printed_if_the_disk_is_full(run, monkeypatch, tmp_path):
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -168,83 +201,17 @@ def test_results_are_printed_though_a_file_cannot_be_written(run, monkeypatch, t
     assert lines[-1].endswith("cannot write the output: No space left on device")
 
 
-# What is refused before a run
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["evaluate", "nowhere.csv"], "'nowhere.csv'"),
-        (["evaluate", ""], "the stream is ''"),
-        (["evaluate", "a\0b"], "no stream or file 'a\\x00b'"),
-        (["evaluate", "x" * 5000], "cannot read 'xxx"),
-        (["evaluate", "Bananas", "--target", "x"], "not for Bananas"),
-        (["evaluate", "TABLE", "--target", "chrn"], "did you mean 'churn'?"),
-        (["evaluate", "--metrics", "MAE"], "'MAE' is not a river classification metric"),
-        (["evaluate", "TABLE", "--metrics", "F1"], "F1 needs labels True/False or 0/1, but tab"),
-        (["evaluate", "--limit", "0"], "--limit: must be a whole number from 1 to 2147483647"),
-        (["evaluate", "--delay", "9", "--limit", "9"], "delay must be less than the number of"),
-        (["evaluate", "--predictions", "no/p.csv"], "cannot write the predictions to 'no/p.csv'"),
-        (["evaluate", "TABLE", "--predictions", "TABLE"], "it is the input stream"),
-        (["evaluate", "--html", "a", "--predictions", "a"], "would both write to a"),
-        (["evaluate", "--model", "knm"], "unknown model 'knm' (did you mean 'knn'?"),
-        (["evaluate", "--model", "knn", "--n-estimators", "1"], "does not take --n-estimators"),
-        (["evaluate", "--model", "knn", "--save", "FILE"], "model 'knn' cannot be saved"),
-        (["evaluate", "TABLE", "--model", "amrules"], "model 'amrules' is a regressor, but the"),
-        (["compare", "--models", ","], "--models must name at least one model"),
-        (["compare", "--models", "amf,ganssian-nb"], "(did you mean 'gaussian-nb'?"),
-        (["compare", "--csv", "no/t.csv"], "cannot write the table to 'no/t.csv': No such file"),
-    ],
-    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
-)
-def test_failure_is_one_line(arguments, message, run, write, tmp_path, monkeypatch):
-    monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
-    names = {"TABLE": write(CHURN), "FILE": tmp_path / "file"}
-    status, output, lines = run(*(names.get(a, a) for a in arguments))
-    assert (status, output) == (2, "")
-    assert lines[-1].startswith("river-amf: error: ") and message in lines[-1]
-    assert not (tmp_path / "file").exists() and write(CHURN).read_text() == CHURN
-
-
-def test_typo_in_a_model_lists_the_models_of_the_task(run, write):
-    _, _, (*_, line) = run("evaluate", write(PRICES), "--model", "hoefding")
-    assert "did you mean 'hoeffding'?" in line and "'amrules'" in line
-    assert "gaussian-nb" not in line
-
-
-def test_without_plotly_there_is_no_page(run, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    for command in ("evaluate", "compare"):
-        status, output, (line,) = run(command, "--html", tmp_path / "page.html")
-        assert (status, output) == (2, "")
-        assert line.endswith('--html needs plotly (the extra html): pip install "plotly>=6"')
-
-
-def test_help_and_version(run):
-    status, output, _ = run()
-    assert status == 2 and "usage: river-amf" in output
-    assert run("--version")[:2] == (0, f"river-amf {river_amf.__version__}\n")
-
-
-# How it ends
-
-
-@pytest.fixture
-def long_stream(tmp_path):
-    rng = random.Random(1)
-    path = tmp_path / "long.csv"
-    rows = [f"{rng.random():.6f},{rng.random():.6f},{rng.randrange(2)}\n" for _ in range(100_000)]
-    path.write_text("a,b,target\n" + "".join(rows))
-    return str(path)
+# How a run ends early
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_end_a_run_and_keep_what_there_is(number, status, long_stream, tmp_path):
+def test_signals_end_a_run_and_keep_its_results(number, status, write, tmp_path):
+    rng = random.Random(1)
+    rows = [f"{rng.random():.6f},{rng.random():.6f},{rng.randrange(2)}\n" for _ in range(100_000)]
     files = {name: tmp_path / name for name in ("predictions", "save", "html")}
-    options = [part for name, path in files.items() for part in (f"--{name}", str(path))]
-    pipe = subprocess.PIPE
-    command = [*COMMAND, "evaluate", long_stream, *options]
-    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+    options = [part for name, path in files.items() for part in (f"--{name}", path)]
+    command = [*COMMAND, write("a,b,target\n" + "".join(rows)), *options]
+    process = subprocess.Popen([*map(str, command)], text=True, **PIPES)
     first = "".join(process.stdout.readline() for _ in range(4))
     process.send_signal(number)
     output, error = process.communicate(timeout=300)
@@ -260,14 +227,13 @@ def test_signals_end_a_run_and_keep_what_there_is(number, status, long_stream, t
     assert f"interrupted after {n_samples} samples" in files["html"].read_text()
 
 
-def test_bad_row_of_standard_input_keeps_what_there_is(tmp_path):
+def test_bad_row_of_standard_input_keeps_the_results(tmp_path):
     model, predictions, page = tmp_path / "m", tmp_path / "p", tmp_path / "h"
     lines = ["a,y", *(f"{i % 7},{'xy'[i % 7 > 3]}" for i in range(1200)), "oops,x", ""]
-    command = [*COMMAND, "evaluate", "-", "--save", str(model), "--predictions", str(predictions)]
+    command = [*COMMAND, "-", "--save", str(model), "--predictions", str(predictions)]
     for options in ([], ["--html", str(page)]):
-        done = subprocess.run(
-            [*command, *options], input="\n".join(lines), capture_output=True, text=True
-        )
+        whole = {"input": "\n".join(lines), "capture_output": True, "text": True}
+        done = subprocess.run([*command, *options], **whole)
         assert done.returncode == 2
         last = "row 1201 of standard input has 'oops' in 'a', which held numbers before"
         assert done.stderr.splitlines()[-1] == f"river-amf: error: {last}"
@@ -279,10 +245,7 @@ def test_bad_row_of_standard_input_keeps_what_there_is(tmp_path):
 
 
 def test_waiting_for_standard_input_ends_with_ctrl_c():
-    pipe = subprocess.PIPE
-    process = subprocess.Popen(
-        [*COMMAND, "evaluate", "-"], stdin=pipe, stdout=pipe, stderr=pipe, text=True
-    )
+    process = subprocess.Popen([*COMMAND, "-"], text=True, **PIPES)
     process.stdin.write("a,y\n" + "1,x\n2,y\n" * 600)
     process.stdin.flush()
     for _ in range(4):
@@ -313,14 +276,7 @@ def test_signals_end_a_comparison_with_its_rows(kind, status, run, monkeypatch, 
     assert pd.read_csv(path)["status"].tolist() == statuses
 
 
-def test_progress_bars_are_for_terminals(run, monkeypatch):
-    command = ["compare", "--models", "majority", "--limit", 60]
-    assert run(*command)[2] == []
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert any("60" in line for line in run(*command)[2])
-
-
-# Pages
+# Pages and names
 
 
 def cells_of(path):
@@ -330,17 +286,17 @@ def cells_of(path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "names"),
+    ("command", "names"),
     [
-        (["evaluate", "Bananas"], ["adaptive", "last-class", "majority"]),
-        (["evaluate", "Bananas", "--model", "majority"], ["majority", "last-class"]),
-        (["evaluate", "TrumpApproval"], ["adaptive", "last-value", "mean"]),
-        (["compare", "Bananas", "--models", "amf"], ["amf", "last-class", "majority"]),
+        ("evaluate Bananas", ["adaptive", "last-class", "majority"]),
+        ("evaluate Bananas --model majority", ["majority", "last-class"]),
+        ("evaluate TrumpApproval", ["adaptive", "last-value", "mean"]),
+        ("compare Bananas --models amf", ["amf", "last-class", "majority"]),
     ],
 )
-def test_pages_have_the_models_beside_naive_ones(arguments, names, run, tmp_path):
+def test_pages_have_naive_models_too(command, names, run, tmp_path):
     page = tmp_path / "page.html"
-    status, _, lines = run(*arguments, "--limit", 200, "--html", page)
+    status, _, lines = run(*command.split(), "--limit", 200, "--html", page)
     assert (status, lines[-1]) == (0, f"wrote the page to {page}")
     assert cells_of(page) == names
 

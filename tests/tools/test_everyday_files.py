@@ -6,10 +6,17 @@ import random
 import re
 import uuid
 
+import pandas as pd
 import pytest
 
-PRAISE, BLAME = "great lovely solid quick perfect", "broken slow poor useless late"
-FILLER = "the it was and my phone came box with again very for a screen battery shop"
+PRAISE, BLAME, FILLER = (
+    words.split()
+    for words in (
+        "great lovely solid quick perfect",
+        "broken slow poor useless late",
+        "the it was and my phone came box with again very for a screen battery shop",
+    )
+)
 
 
 def sales(rng):
@@ -24,70 +31,43 @@ def sales(rng):
 
 def customers(rng):
     for _ in range(1500):
-        months, bill = rng.randrange(1, 60), rng.choice(["", round(rng.uniform(20, 110), 2)])
-        contract = rng.choice(["monthly", "yearly"])
+        id, months = uuid.UUID(int=rng.getrandbits(128)), rng.randrange(1, 60)
+        bill, contract = rng.choice(["", 35.5, 60.25]), rng.choice(["monthly", "yearly"])
         leaves = rng.random() < (0.8 if contract == "monthly" and months < 20 else 0.1)
-        yield {
-            "customer": uuid.UUID(int=rng.getrandbits(128)),
-            "months": months,
-            "bill": bill,
-            "contract": contract,
-            "churn": "Yes" if leaves else "No",
-        }
+        row = {"customer": id, "months": months, "bill": bill, "contract": contract}
+        yield row | {"churn": "Yes" if leaves else "No"}
 
 
 def reviews(rng):
-    for _ in range(1200):
-        good = rng.random() < 0.5
-        words = rng.choices(FILLER.split(), k=9)
-        words += rng.choices((PRAISE if good else BLAME).split(), k=2)
-        words += rng.choices([*PRAISE.split(), *BLAME.split()])
+    for n in range(1200):
+        words = rng.choices(FILLER, k=9) + rng.choices((BLAME, PRAISE)[n % 2], k=2)
+        words += rng.choices([*PRAISE, *BLAME])
         rng.shuffle(words)
-        yield {"review": " ".join(words), "opinion": "good" if good else "bad"}
+        yield {"review": " ".join(words), "opinion": ("bad", "good")[n % 2]}
 
 
-# the one obvious option, the columns reported without it, the last metric it must reach
-FILES = {
-    "sales": (sales, [], [], "R2", 0.95),
-    "customers": (customers, ["--drop", "customer"], ["customer"], "accuracy", 0.85),
-    "reviews": (reviews, ["--text", "review"], ["review"], "accuracy", 0.95),
-}
-
-
-def last_figure(output, column):
-    """Return a figure of the last row of the table that `evaluate` prints."""
-    lines = [line.split() for line in output.splitlines()]
-    header = next(line for line in lines if line[0] == "samples")
-    *rows, _ = [cells for cells in lines if cells[0].isdigit()] + [[]]
-    return float(rows[-1][header.index(column)])
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_one_obvious_command_is_enough(name, tmp_path, run):
-    rows_of, options, odd, metric, least = FILES[name]
-    rows = [*rows_of(random.Random(1))]
-    path, model = tmp_path / f"{name}.csv", tmp_path / f"{name}.amf"
-    with open(path, "w", newline="") as file:
-        writer = csv.DictWriter(file, [*rows[0]])
-        writer.writeheader()
-        writer.writerows(rows)
-    _, _, told = run("evaluate", path, "--limit", 500, "--seed", 1)
-    assert re.findall(r"column '(\w+)'", str(told)) == odd
-    _, output, told = run("evaluate", path, *options, "--seed", 1, "--save", model)
-    assert re.findall(r"column '(\w+)'", str(told)) == []
-    assert last_figure(output, metric) >= least, output
-    _, output, _ = run("compare", path, *options, "--seed", 1, "--models", "amf,adaptive")
-    assert "adaptive" in output
-    _, output, _ = run("predict", model, path)
-    predicted = [*csv.DictReader(output.splitlines())]
-    assert len(predicted) == len(rows)
-    if name == "sales":
-        hits = sum(
-            float(p["lower"]) <= row["sold"] <= float(p["upper"])
-            for p, row in zip(predicted, rows, strict=True)
-        )
+@pytest.mark.parametrize(
+    ("rows_of", "options", "odd", "metric", "least"),
+    [
+        (sales, [], [], "R2", 0.95),
+        (customers, ["--drop", "customer"], ["customer"], "accuracy", 0.85),
+        (reviews, ["--text", "review"], ["review"], "accuracy", 0.95),
+    ],
+)
+def test_one_obvious_command_is_enough(rows_of, options, odd, metric, least, tmp_path, run):
+    path, table, model = (str(tmp_path / name) for name in ("data.csv", "table.csv", "model"))
+    rows = pd.DataFrame(rows_of(random.Random(1)))
+    rows.to_csv(path, index=False)
+    _, _, notes = run("evaluate", path, "--limit", 500)
+    assert re.findall(r"column '(\w+)'", str(notes)) == odd
+    _, _, notes = run("evaluate", path, *options, "--save", model)
+    assert re.findall(r"column '(\w+)'", str(notes)) == []
+    run("compare", path, *options, "--models", "adaptive", "--csv", table)
+    assert pd.read_csv(table, index_col="model")[metric]["adaptive"] >= least
+    predicted = [*csv.DictReader(run("predict", model, path)[1].splitlines())]
+    pairs = [*zip(predicted, rows.iloc[:, -1], strict=True)]
+    if rows_of is sales:
+        hits = sum(float(row["lower"]) <= y <= float(row["upper"]) for row, y in pairs)
         assert 0.8 < hits / len(rows) < 1.0
     else:
-        target = [*rows[0]][-1]
-        hits = sum(p["prediction"] == row[target] for p, row in zip(predicted, rows, strict=True))
-        assert hits / len(rows) >= least
+        assert sum(row["prediction"] == y for row, y in pairs) / len(rows) >= least

@@ -1,4 +1,4 @@
-"""`debug_one`: its tables say what the model does."""
+"""`debug_one`: its tables agree with the model and with `inspection`."""
 
 import math
 import pickle
@@ -16,12 +16,12 @@ from river_amf import (
     AMFRegressor,
     inspection,
 )
-from river_amf.inspection.debug import tables_of
+from river_amf.explain.debug import tables_of
 
 
-def make(model, n=300, seed=1):
+def make(model, n=300):
     """Let a model learn a stream of numbers, categories and missing values."""
-    rng = random.Random(seed)
+    rng = random.Random(1)
     for i in range(n):
         x = {"size": rng.gauss(0, 1), "color": rng.choice("abcdefgh"), ("odd", 1): rng.random()}
         y = "big" if x["size"] > 0.5 else "red" if x["color"] in "ab" else "other"
@@ -35,6 +35,25 @@ def make(model, n=300, seed=1):
 
 X = {"size": 0.7, "color": "c"}
 SAMPLES = [X, {"size": -9e9, "color": "a", ("odd", 1): 0.4}, {"color": "new", ("odd", 1): 1e300}]
+MODELS = {
+    "mean": AMFClassifier(n_estimators=3, seed=1),
+    "leaves, classes": AMFClassifier(3, n_classes=4, use_aggregation=False, seed=1),
+    "learned vote": AMFClassifier(n_estimators=3, vote="learned", seed=1),
+    "linear models": AdaptiveAMFClassifier(n_estimators=3, seed=1),
+    "words": AdaptiveAMFClassifier(n_estimators=3, absent="zero", seed=1),
+    "mean of regressor": AMFRegressor(4, vote="mean", seed=1),
+    "stack": AMFRegressor(4, seed=1),
+    "leaves of regressor": AMFRegressor(4, use_aggregation=False, seed=1),
+    "trend": AdaptiveAMFRegressor(4, seed=1),
+    "last target": AdaptiveAMFRegressor(4, recent="target", seed=1),
+    "one tree": AdaptiveAMFRegressor(1, seed=1),
+}
+MODELS = {name: make(model) for name, model in MODELS.items()}
+every_sample = pytest.mark.parametrize("x", SAMPLES)
+
+
+def of_models(*names):
+    return pytest.mark.parametrize("model", [MODELS[name] for name in names], ids=names)
 
 
 def explained(model, x):
@@ -43,19 +62,9 @@ def explained(model, x):
     return {re.split(r": |, | \(", title)[0]: table for title, table in tables.items()}
 
 
-CLASSIFIERS = {
-    "mean": (AMFClassifier, {}),
-    "classes given, leaves": (AMFClassifier, {"n_classes": 4, "use_aggregation": False}),
-    "learned vote": (AMFClassifier, {"vote": "learned"}),
-    "linear models": (AdaptiveAMFClassifier, {}),
-    "words": (AdaptiveAMFClassifier, {"absent": "zero"}),
-}
-
-
-@pytest.mark.parametrize("x", SAMPLES)
-@pytest.mark.parametrize(("kind", "parameters"), CLASSIFIERS.values(), ids=CLASSIFIERS)
-def test_experts_give_the_prediction(kind, parameters, x):
-    model = make(kind(n_estimators=3, seed=1, **parameters))
+@every_sample
+@of_models("mean", "leaves, classes", "learned vote", "linear models", "words")
+def test_experts_give_the_prediction(model, x):
     tables, proba = explained(model, x), model.predict_proba_one(x)
     best = sorted(proba, key=lambda label: -proba[label])
     assert tables["Prediction"].probability.to_dict() == {repr(k): proba[k] for k in best}
@@ -63,8 +72,8 @@ def test_experts_give_the_prediction(kind, parameters, x):
     p = experts[[*map(repr, best)]]
     for tree in range(3):
         steps = inspection.path(model, x, tree)
-        own = [sum(steps.mass * [of_node[label] for of_node in steps.proba]) for label in best]
-        assert p.loc[f"tree {tree}"].tolist() == pytest.approx(own)
+        mixed = [sum(steps.mass * [of_node[label] for of_node in steps.proba]) for label in best]
+        assert p.loc[f"tree {tree}"].tolist() == pytest.approx(mixed)
         assert experts.depth.iloc[tree] == pytest.approx(sum(steps.mass * steps.depth))
     log_p = np.log(p[:3] + 0.001), np.log(p[3:-1]).clip(lower=-7)
     powers = p.sum()
@@ -73,36 +82,22 @@ def test_experts_give_the_prediction(kind, parameters, x):
     assert (powers / powers.sum()).tolist() == pytest.approx([proba[label] for label in best])
 
 
-@pytest.mark.parametrize("x", SAMPLES)
-@pytest.mark.parametrize("absent", ["missing", "zero"])
-def test_inputs_add_up_to_linear_models(absent, x):
-    model = make(AdaptiveAMFClassifier(n_estimators=2, seed=1, absent=absent))
+@every_sample
+@of_models("linear models", "words")
+def test_inputs_add_up_to_linear_models(model, x):
     tables, weights = explained(model, x), inspection.linear_weights(model)
     inputs, (first, second, *_) = tables["Inputs of linear models"], tables["Prediction"].index
     for linear_model, table in inputs.groupby("linear_model"):
         p = tables["Experts"].loc[linear_model]
         assert np.log(p[first] / p[second]) == pytest.approx(table["product"].sum())
     names = weights.feature.map(str).where(weights.feature.notna(), "(constant)")
-    is_category = weights.category.notna()
-    names = names.where(~is_category, names + " = " + weights.category.map(str))
+    names = names.where(weights.category.isna(), names + " = " + weights.category.map(str))
     index = [weights.linear_model, names, weights.label.map(repr)]
-    expected = weights.weight.set_axis(index).to_dict()
+    expected = weights.weight.set_axis(index).sort_index()
     for name, row in inputs.iterrows():
-        of_first, of_second = (
-            expected[row["linear_model"], name, label] for label in (first, second)
-        )
-        assert row["weight"] == of_first - of_second
+        of_label = expected[row["linear_model"], name]
+        assert row["weight"] == of_label[first] - of_label[second]
         assert row["product"] == row["value"] * row["weight"]
-
-
-REGRESSORS = {
-    "mean": (AMFRegressor, {"vote": "mean"}),
-    "stack": (AMFRegressor, {}),
-    "leaves": (AMFRegressor, {"use_aggregation": False}),
-    "trend": (AdaptiveAMFRegressor, {}),
-    "last target": (AdaptiveAMFRegressor, {"recent": "target"}),
-    "one tree": (AdaptiveAMFRegressor, {"n_estimators": 1}),
-}
 
 
 def stacked(table):
@@ -112,12 +107,10 @@ def stacked(table):
     return np.clip(p, low - (high - low) / 2, high + (high - low) / 2)
 
 
-@pytest.mark.parametrize("x", SAMPLES)
-@pytest.mark.parametrize(("kind", "parameters"), REGRESSORS.values(), ids=REGRESSORS)
-def test_voters_give_the_prediction(kind, parameters, x):
-    model = make(kind(**({"n_estimators": 4, "seed": 1} | parameters)))
-    tables, interval = explained(model, x), model.predict_interval_one(x)
-    p = model.predict_one(x)
+@every_sample
+@of_models("mean of regressor", "stack", "leaves of regressor", "trend", "last target", "one tree")
+def test_voters_give_the_prediction(model, x):
+    tables, interval, p = explained(model, x), model.predict_interval_one(x), model.predict_one(x)
     shown = tables["Prediction"].iloc[0].to_dict()
     assert shown == {"prediction": p, "lower": interval.lower, "upper": interval.upper}
     trees = tables["Trees"].prediction
@@ -132,39 +125,37 @@ def test_voters_give_the_prediction(kind, parameters, x):
     assert (last is not None) == (model.recent == "target")
     if last is not None:
         assert last.prediction["all voters"] == pytest.approx(stacked(tables["Voters"]))
-    if model.linear and x is X:  # where no trend is clipped
+    if "Inputs of the trends" in tables and x is X:  # where no trend is clipped
         added = tables["Inputs of the trends"]["product"].sum()
         assert added == pytest.approx(voters["fast trend"] + voters["smooth trend"])
 
 
-@pytest.mark.parametrize("x", SAMPLES)
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFRegressor])
-def test_conditions_hold_of_the_sample(kind, x):
-    model = make(kind(n_estimators=3, seed=1))
-    for tree in range(3):
-        steps, table = inspection.path(model, x, tree), explained(model, x)[f"Path in tree {tree}"]
-        columns = [name for name in ("node", "share", "mass", "mean", "estimate") if name in steps]
-        assert table[columns].to_numpy().tolist() == steps[columns].to_numpy().tolist()
-        if kind is AMFClassifier:
-            best = model.predict_one(x)
-            assert table[f"p({best!r})"].tolist() == [p[best] for p in steps.proba]
-        assert table.index[-1] == "leaf" and len(table) > 2
-        for condition, step in zip(table.index[:-1], steps.itertuples(), strict=False):
-            is_left, left = step.goes == "left", step.categories_left
-            if step.value is None:
-                expected = f"missing: {step.goes}, the heavier side"
-            elif left is None:
-                expected = f"{'<=' if is_left else '>'} {step.threshold}"
-                assert (step.value <= step.threshold) == is_left
-            elif step.value == "new":
-                expected = f"has a new category: {step.goes}, by chance"
-            else:
-                assert (step.value in left) == is_left
-                ordered = sorted(left, key=lambda category: (category != step.value, category))
-                more = f", +{len(left) - 3}" * (len(left) > 3)
-                named = f"{', '.join(map(repr, ordered[:3]))}{more}"
-                expected = f"{'in' if is_left else 'not in'} {{{named}}}"
-            assert condition == f"{step.feature} {expected}"
+@every_sample
+@of_models("mean", "trend")
+def test_conditions_hold_of_the_sample(model, x):
+    steps, table = inspection.path(model, x), explained(model, x)["Path in tree 0"]
+    columns = [name for name in ("node", "share", "mass", "mean", "estimate") if name in steps]
+    assert table[columns].to_numpy().tolist() == steps[columns].to_numpy().tolist()
+    if "proba" in steps:
+        best = model.predict_one(x)
+        assert table[f"p({best!r})"].tolist() == [p[best] for p in steps.proba]
+    assert table.index[-1] == "leaf" and len(table) > 2
+    for condition, step in zip(table.index[:-1], steps.itertuples(), strict=False):
+        is_left, left = step.goes == "left", step.categories_left
+        if step.value is None:
+            expected = f"missing: {step.goes}, the heavier side"
+        elif left is None:
+            expected = f"{'<=' if is_left else '>'} {step.threshold}"
+            assert (step.value <= step.threshold) == is_left
+        elif step.value == "new":
+            expected = f"has a new category: {step.goes}, by chance"
+        else:
+            assert (step.value in left) == is_left
+            ordered = sorted(left, key=lambda category: (category != step.value, category))
+            more = f", +{len(left) - 3}" * (len(left) > 3)
+            named = f"{', '.join(map(repr, ordered[:3]))}{more}"
+            expected = f"{'in' if is_left else 'not in'} {{{named}}}"
+        assert condition == f"{step.feature} {expected}"
 
 
 def test_many_labels_are_cut():
@@ -177,19 +168,17 @@ def test_many_labels_are_cut():
     assert tables["Path in tree 0"].counts.iloc[0].endswith(", +36")
 
 
-@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier, AdaptiveAMFRegressor])
-def test_debug_one_changes_nothing_and_checks_samples(kind):
-    assert kind().debug_one(X).startswith("No sample has been learned yet")
-    for model in (kind(n_estimators=4, seed=1), make(kind(n_estimators=4, seed=1))):
-        before = pickle.dumps(model)
-        for x in ({"size": math.inf}, {"color": []}, None):
-            with pytest.raises((TypeError, ValueError)) as expected:
-                model.predict_one(x)
-            with pytest.raises(expected.type, match=re.escape(str(expected.value))):
-                model.debug_one(x)
-        texts = [model.debug_one(x) for x in ({}, *SAMPLES)]
-        assert pickle.dumps(model) == before
-    assert all(text.endswith("shows the path in any tree from 0 to 3") for text in texts)
+@of_models("mean", "linear models", "trend")
+def test_debug_one_changes_nothing(model):
+    assert model.clone().debug_one(X).startswith("No sample has been learned yet")
+    before = pickle.dumps(model)
+    for x in ({"size": math.inf}, {"color": []}, None):
+        with pytest.raises((TypeError, ValueError)) as expected:
+            model.predict_one(x)
+        with pytest.raises(expected.type, match=re.escape(str(expected.value))):
+            model.debug_one(x)
+    assert model.debug_one({}, tree=1).endswith(f"any tree from 0 to {len(model) - 1}")
+    assert pickle.dumps(model) == before
 
 
 def test_restarted_trees_have_no_path():

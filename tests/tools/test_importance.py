@@ -46,7 +46,7 @@ def trained(kind=AMFClassifier, **parameters):
 
 
 def by_hand(model):
-    """The shares by a walk over the rows of the tables of nodes, tree by tree."""
+    """Return the shares by a walk over the rows of the tables of nodes, tree by tree."""
     totals = {name: collections.Counter() for name in ("splits", "mass", "impurity")}
     for k in range(len(model)):
         table = inspection.node_table(model, k)
@@ -80,7 +80,7 @@ def by_hand(model):
 
 
 @pytest.mark.parametrize(("kind", "parameters"), VARIANTS.values(), ids=VARIANTS)
-def test_importance_is_that_of_a_walk(kind, parameters):
+def test_importance_equals_a_walk(kind, parameters):
     model = trained(kind, **parameters)
     table = inspection.feature_importance(model)
     assert table.columns.tolist() == ["splits", "mass", "impurity", "relevance"]

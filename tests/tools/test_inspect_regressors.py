@@ -8,7 +8,7 @@ import pytest
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor, inspection
 from river_amf.explain import trend_experts
-from river_amf.inspection.linear_weights import weights_of
+from river_amf.explain.linear_weights import weights_of
 
 SETTINGS = {
     "as it is": {},
@@ -78,7 +78,7 @@ def test_paths_add_up_to_predictions(parameters):
 
 
 @pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
-def test_tables_before_the_first_sample_are_empty(kind):
+def test_tables_are_empty_before_the_first_sample(kind):
     model = kind(2)
     assert inspection.node_table(model).columns[10:12].tolist() == ["mean", "std"]
     assert inspection.path(model, {}).columns[-3:].tolist() == ["mean", "std", "estimate"]
@@ -120,7 +120,7 @@ def test_linear_weights_need_linear_models():
     assert inspection.linear_weights(AdaptiveAMFRegressor()).empty
 
 
-def test_inputs_of_features_that_share_terms_add_up():
+def test_inputs_that_share_terms_add_up():
     model, rng = AdaptiveAMFRegressor(2, seed=1), random.Random(1)
     rows = [
         {j: rng.gauss(0, 1) if j % 3 else rng.choice("ab") for j in range(70)} for _ in range(9)
@@ -130,7 +130,7 @@ def test_inputs_of_features_that_share_terms_add_up():
     for x in rows:
         outputs = model._engine.expert_outputs(x)
         table = weights_of(model, outputs)
-        found = (table.weight * table.value).groupby(table.linear_model).sum()
+        sums = (table.weight * table.value).groupby(table.linear_model).sum()
         expected = trend_experts.stacks(model._arena, outputs)["trend"].voters
         for trend in ("fast", "smooth"):
-            assert found[trend] == pytest.approx(expected[trend] + model._labels.origin, abs=1e-9)
+            assert sums[trend] == pytest.approx(expected[trend] + model._labels.origin, abs=1e-9)

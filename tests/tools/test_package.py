@@ -22,26 +22,12 @@ FILES = {
 }
 MODULES = sorted(FILES)
 
+DESIGN = (PACKAGE / "DESIGN.md").read_text(encoding="utf-8")
 # The rooms of the package, from the top down: folders, and modules outside of any. What lies in a
 # room may import from its own room and from those below.
-LAYERS = [
-    {"__main__"},
-    {"cli"},
-    {"__init__"},
-    {"plot", "ray", "sklearn"},
-    {"evaluation"},
-    {"pages"},
-    {"baselines", "keyed"},
-    {"classifier", "dummy", "regressor"},
-    {"forest"},
-    {"inspection"},
-    {"engine"},
-    {"explain", "persistence"},
-    {"kernels", "parameters"},
-    {"inputs"},
-    {"state"},
-    {"_version"},
-]
+LISTED = re.findall(r"^ {4}(\w.*?)  ", DESIGN.partition("### Layers")[2].partition("###")[0], re.M)
+CLI, *OTHERS = [{*line.split(", ")} for line in LISTED]
+LAYERS = [{"__main__"}, CLI, {"__init__"}, *OTHERS, {"_version"}]
 LAYERS_OF_KERNELS = [
     {"kernels"},
     {"chunks"},
@@ -102,22 +88,19 @@ def test_imports_between_rooms_point_downwards():
     assert upward_imports(kernels, LAYERS_OF_KERNELS, room_of_kernels) == []
 
 
-def test_no_imports_run_in_circles():
-    imported = {
-        module: {module_of(name) for name in imports(module)} - {None} for module in MODULES
-    }
-    for module, others in imported.items():
+def test_imports_run_in_no_circle():
+    graph = {module: {module_of(name) for name in imports(module)} - {None} for module in MODULES}
+    for module, others in graph.items():
         # the package is loaded before what lies in it
         others.difference_update({module, "__init__"} if module != "__main__" else {module})
-    assert [*graphlib.TopologicalSorter(imported).static_order()]
+    assert [*graphlib.TopologicalSorter(graph).static_order()]
 
 
-def test_only_submodules_are_imported_by_name():
-    calls = [m for m in MODULES if "import_module(" in FILES[m].read_text()]
-    assert calls == ["__init__"]
+def test_modules_have_at_most_700_lines():
+    assert [m for m in MODULES if FILES[m].read_text().count("\n") > 700] == []
 
 
-def test_packages_are_imported_by_their_rooms():
+def test_packages_are_imported_in_their_rooms():
     packages = {m: {name.partition(".")[0] for name in imports(m)} for m in MODULES}
     for package, only in (("numba", "kernels"), ("ray", "ray"), ("sqlite3", "keyed")):
         assert {room(m) for m in MODULES if package in packages[m]} == {only}
@@ -128,7 +111,7 @@ def test_packages_are_imported_by_their_rooms():
 NAMED = ("html", "parquet", "plot", "ray", "rnn", "sklearn")  # extras, for users
 
 
-def test_hints_how_to_install_an_extra_hold():
+def test_hints_install_extras():
     project = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["project"]
     code = "\n".join(path.read_text().replace('\\"', '"') for path in FILES.values())
     hints = re.findall(r'pip install ((?:"[^" ]+" ?)+)', code)
@@ -171,8 +154,13 @@ def test_public_names_and_methods_have_doctests():
     assert without_doctest(methods_of(PUBLIC)) == []
 
 
-def test_submodules_list_what_is_public():
-    assert {*dir(river_amf)} == {*river_amf.__all__, *SUBMODULES, "ray"}
+def test_submodules_list_public_names():
+    namespace = {}
+    exec("from river_amf import *", namespace)
+    assert dir(river_amf) == sorted({*namespace} - {"__builtins__"}) == sorted(river_amf.__all__)
+    assert {*river_amf.__all__} >= SUBMODULES
+    shown = {name for name in vars(river_amf.inspection) if name[0] != "_"}
+    assert shown == {*river_amf.inspection.__all__}
     for name in SUBMODULES:
         module = getattr(river_amf, name)
         listed = {each for each in dir(module) if not each.startswith("_")}
@@ -182,64 +170,40 @@ def test_submodules_list_what_is_public():
         river_amf.nothing  # noqa: B018
 
 
-LAZY = {  # what is run, and which modules it must not import
-    "no submodule before its use": (
-        "import river_amf",
-        {f"river_amf.{s}" for s in (*SUBMODULES, "ray")},
-    ),
-    "no pandas for single samples": (
-        """
-import river_amf
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+SINGLE_SAMPLES = """import river_amf
 model = river_amf.AMFClassifier(n_estimators=1)
 for x in ({"size": 1.0, "color": "red"}, {"size": float("nan"), "color": None}):
     model.predict_proba_one(x)
     model.learn_one(x, "yes")
-""",
-        {"pandas"},
-    ),
-    "no Ray": (
-        "import river_amf, river_amf.cli, river_amf.evaluation, river_amf.plot, river_amf.sklearn",
-        {"ray", "river_amf.ray"},
-    ),
-}
-
-
-@pytest.mark.parametrize(("code", "modules"), LAZY.values(), ids=LAZY)
-def test_imports_are_lazy(code, modules):
-    code += f"\nimport sys; print({modules} & {{*sys.modules}} or 'none')"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert (run.stdout, run.stderr) == ("none\n", "")
-
-
-EXTRAS = {  # of submodules: the package to block, and the one to install
-    "plot": ("matplotlib", "matplotlib>=3.8"),
-    "ray": ("ray", "ray>=2.51"),
-    "sklearn": ("sklearn", "scikit-learn>=1.6"),
-}
-WITHOUT_EXTRAS = (
-    f"extras = {EXTRAS}"
-    """
-import inspect, pydoc, sys
-sys.modules |= dict.fromkeys(package for package, _ in extras.values())
-import river_amf, river_amf.cli, river_amf.evaluation
-assert "Aggregated Mondrian Forests" in pydoc.render_doc(river_amf)
-assert extras.keys().isdisjoint(dict(inspect.getmembers(river_amf)))
-for name in extras:
-    assert not hasattr(river_amf, name)
-    for call in ("river_amf.{}", "from river_amf import {}", "import river_amf.{}"):
-        try:
-            exec(call.format(name))
-        except (AttributeError, ImportError) as error:
-            print(f"{type(error).__name__}: {error}")
 """
+LAZY = {  # what is run, and which modules it must not import
+    "import river_amf": {f"river_amf.{name}" for name in (*SUBMODULES, "ray")},
+    SINGLE_SAMPLES: {"pandas"},
+    "import river_amf.cli, river_amf.evaluation, river_amf.plot, river_amf.sklearn": {"ray"},
+}
+
+
+@pytest.mark.parametrize(("code", "modules"), LAZY.items(), ids=["submodules", "pandas", "ray"])
+def test_imports_are_lazy(code, modules):
+    process = run(f"{code}\nimport sys; print({modules} & {{*sys.modules}} or 'none')")
+    assert (process.stdout, process.stderr) == ("none\n", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "needed"),
+    [
+        ("plot", "matplotlib", "matplotlib>=3.8"),
+        ("ray", "ray", "ray>=2.51"),
+        ("sklearn", "sklearn", "scikit-learn>=1.6"),
+    ],
 )
-
-
-def test_submodules_name_the_extra_that_they_lack():
-    run = subprocess.run([sys.executable, "-c", WITHOUT_EXTRAS], capture_output=True, text=True)
-    expected = [
-        rf'{kind}: river_amf\.{name} needs .*: pip install "{re.escape(needed)}"\n'
-        for name, (_, needed) in EXTRAS.items()
-        for kind in ("AttributeError", "ImportError", "ImportError")
-    ]
-    assert re.fullmatch("".join(expected), run.stdout), run.stderr
+@pytest.mark.parametrize("code", ["river_amf.{0}", "from river_amf import {0}"])
+def test_submodule_names_missing_extra(name, package, needed, code):
+    blocked = f"import sys, pydoc; sys.modules[{package!r}] = None\nimport river_amf\n"
+    process = run(f"{blocked}assert not hasattr(river_amf, {name!r})\n{code.format(name)}")
+    hint = rf'\nU?.*Error: river_amf\.{name} needs .*: pip install "{re.escape(needed)}"\n$'
+    assert re.search(hint, process.stderr), process.stderr

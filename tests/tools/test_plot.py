@@ -29,7 +29,7 @@ def make_comparison(names=("knn", "perceptron", "failed"), floors=()):
 
 
 def learned(names=("a", "b"), labels=(0, 1)):
-    model = AMFClassifier(seed=1)
+    model = AdaptiveAMFClassifier(seed=1)
     for k in range(9):
         model.learn_one(dict(zip(names, (k, k % 3), strict=True)), labels[k % 2])
     return model
@@ -39,29 +39,24 @@ def legend(ax):
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "log-loss"])
-def test_comparison_draws_the_curves(metric):
-    comparison = make_comparison()
+@pytest.mark.parametrize(("metric", "n_models"), [("accuracy", 11), ("log-loss", 3)])
+def test_comparison_draws_curves_in_page_colors(metric, n_models):
+    names = ["perceptron", *(f"model {k}" for k in range(n_models - 2)), "failed"]
+    comparison = make_comparison(names, floors=names[-2:-1])
     ax = plot.comparison(comparison, metric=metric)
-    names = ["knn", "perceptron"] if metric == "accuracy" else ["knn"]
-    assert [line.get_label() for line in ax.lines] == legend(ax) == names
-    for line in ax.lines:
-        curve = comparison.curves[comparison.curves["model"] == line.get_label()]
+    is_error = metric == "log-loss"
+    looks = palette.looks(
+        comparison.table[metric].to_dict(), names[-2:-1], smaller_is_better=is_error
+    )
+    absent = {"failed", *["perceptron"] * is_error}
+    drawn = {name: look for name, look in looks.items() if name not in absent}
+    assert [line.get_color() for line in ax.lines] == [look.color for look in drawn.values()]
+    for name, line in zip(drawn, ax.lines, strict=True):
+        curve = comparison.curves[comparison.curves["model"] == name]
         np.testing.assert_array_equal(line.get_xydata(), curve[["n_samples", metric]])
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", metric)
-
-
-def test_comparison_has_the_colors_of_the_page():
-    names = [*(f"model {k}" for k in range(9)), "majority", "failed"]
-    comparison = make_comparison(names, floors=("majority",))
-    ax = plot.comparison(comparison)
-    looks = palette.looks(comparison.table["accuracy"].to_dict(), ["majority"])
-    drawn = [look.color for name, look in looks.items() if name != "failed"]
-    assert [line.get_color() for line in ax.lines] == drawn
-    assert legend(ax) == [*names[3:9], "majority"]  # the best six
+    assert legend(ax) == [name for name, look in drawn.items() if look.is_named]
     assert ax.lines[-1].get_linestyle() == "--"
-    errors = palette.looks(comparison.table["accuracy"].to_dict(), smaller_is_better=True)
-    assert [name for name, look in errors.items() if look.is_named] == names[:6]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("samples", metric)
 
 
 EVIL = "$\\foo$ <b> \x1b[31m"  # a formula that is none, markup, and an escape of terminals
@@ -83,32 +78,27 @@ def test_names_are_shown_as_text():
         assert not any(text.get_parse_math() for text in evil.values())
 
 
-def ticks(ax):
-    return [label.get_text() for label in ax.get_yticklabels()]
-
-
 def widths(ax):
     return [bar.get_width() for bar in ax.patches]
 
 
-def test_importance_has_the_largest_bar_on_top():
+def test_importance_draws_the_largest_on_top():
     values = {"low": 0.1, ("late", 1): -0.2, "x$_1$": 0.9, "gone": np.nan}
-    ax = plot.importance(pd.Series(values, name="impurity"))
-    assert (ticks(ax), widths(ax)) == (["x$_1$", "low", "('late', 1)"], [0.9, 0.1, -0.2])
+    ax = plot.importance(pd.Series(values, name="$my$ own\x1b"))
+    ticks = [label.get_text() for label in ax.get_yticklabels()]
+    assert (ticks, widths(ax)) == (["x$_1$", "low", "('late', 1)"], [0.9, 0.1, -0.2])
     heights = [bar.get_y() for bar in ax.patches]
     assert heights == sorted(heights) and np.diff(ax.get_ylim()) < 0
+    assert ax.get_xlabel() == "$my$ own\\x1b"
     ax.figure.canvas.draw()
-    top = plot.importance(pd.Series(np.arange(30.0), [f"f{k}" for k in range(30)]), n_features=3)
-    assert ticks(top) == ["f29", "f28", "f27"]
-    with pytest.raises(ValueError, match="n_features must be an integer >= 1, got 0"):
-        plot.importance(top, n_features=0)
+    top = plot.importance(pd.Series(np.arange(30.0)), n_features=3)
+    assert [label.get_text() for label in top.get_yticklabels()] == ["29", "28", "27"]
 
 
-def test_importance_takes_what_inspection_returns():
+def test_importance_takes_tables_and_models():
     X, y = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0], "b": [0.0, 1.0, 0.0, 1.0]}), [0, 0, 1, 1]
-    model = AdaptiveAMFClassifier(seed=1)
-    model.learn_many(X, y)
     estimator = pytest.importorskip("river_amf.sklearn").AMFClassifier(random_state=1).fit(X, y)
+    model = learned()
     table, relevance = inspection.feature_importance(model), inspection.feature_relevance(model)
     decrease = "share of the decrease in impurity"
     for drawn, expected, title in (
@@ -117,12 +107,9 @@ def test_importance_takes_what_inspection_returns():
         (estimator, inspection.feature_importance(estimator)["impurity"], decrease),
         (table["splits"], table["splits"], "share of the splits"),
         (relevance, relevance, "relevance: from 0, for none, to 1"),
-        (table["mass"].rename("$my$ own\x1b"), table["mass"], "$my$ own\\x1b"),
     ):
         ax = plot.importance(drawn)
         assert (widths(ax), ax.get_xlabel()) == (sorted(expected, reverse=True), title)
-    with pytest.raises(TypeError, match="for a pipeline, pass its last step"):
-        plot.importance(StandardScaler() | AMFClassifier())
 
 
 @pytest.mark.parametrize("name", plot.__all__)
@@ -130,29 +117,30 @@ def test_pictures_are_drawn_on_axes(name):
     draw, data = getattr(plot, name), make_comparison() if name == "comparison" else learned()
     ax = plt.figure().add_subplot()
     assert draw(data, ax=ax) is ax
-    assert plt.get_fignums() == [1]
     assert draw(data).figure is plt.figure(2)
     with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
         draw(data, ax=5)
     assert plt.get_fignums() == [1, 2]
 
 
-FAILED = make_comparison(["failed"])
+FAILED, SERIES = make_comparison(["failed"]), pd.Series({"a": 1.0})
+PIPELINE = StandardScaler() | AMFClassifier()
 
 
 @pytest.mark.parametrize(
-    ("draw", "data", "error", "message"),
+    ("draw", "data", "options", "message"),
     [
-        (plot.comparison, FAILED, ValueError, "comparison has no accuracy to draw"),
-        (plot.importance, {"a": 1.0}, TypeError, "must come from inspection.*, got dict"),
-        (plot.importance, FAILED.table, TypeError, "must come from inspection.*, got DataFrame"),
-        (plot.importance, pd.Series([], dtype=float), ValueError, "no features to draw"),
-        (plot.importance, pd.Series({"a": np.nan}), ValueError, "no features to draw"),
+        (plot.comparison, FAILED, {}, "comparison has no accuracy to draw"),
+        (plot.comparison, FAILED, {"metric": "kappa"}, "one of accuracy, log-loss, got 'kappa'"),
+        (plot.importance, {"a": 1.0}, {}, "must come from inspection.*, got dict"),
+        (plot.importance, FAILED.table, {}, "must come from inspection.*, got DataFrame"),
+        (plot.importance, SERIES[:0], {}, "no features to draw"),
+        (plot.importance, SERIES * np.nan, {}, "no features to draw"),
+        (plot.importance, SERIES, {"n_features": 0}, "n_features must be an integer >= 1, got 0"),
+        (plot.importance, PIPELINE, {}, "for a pipeline, pass its last step"),
     ],
 )
-def test_nothing_to_draw_is_an_error(draw, data, error, message):
-    with pytest.raises(error, match=message):
-        draw(data)
-    with pytest.raises(ValueError, match="metric must be one of accuracy, log-loss, got 'kappa'"):
-        plot.comparison(make_comparison(), metric="kappa")
+def test_nothing_to_draw_is_an_error(draw, data, options, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        draw(data, **options)
     assert not plt.get_fignums()

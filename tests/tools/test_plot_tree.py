@@ -45,7 +45,7 @@ def shown(model, tree, max_depth):
 
 
 @pytest.mark.parametrize(("max_depth", "tree"), [(0, 0), (1, 1), (4, 0), (100, 1)])
-def test_there_is_a_box_for_each_node_down_to_the_depth(bananas, tree, max_depth):
+def test_tree_has_a_box_for_each_node_to_the_depth(bananas, tree, max_depth):
     ax = plot.tree(bananas, tree, max_depth, ax=plt.subplots()[1])
     depths = shown(bananas, tree, max_depth)["depth"].to_dict()
     assert {node: box.get_x() for node, box in boxes(ax).items()} == depths
@@ -53,7 +53,7 @@ def test_there_is_a_box_for_each_node_down_to_the_depth(bananas, tree, max_depth
 
 
 @pytest.mark.parametrize("use_aggregation", [True, False])
-def test_a_box_shows_split_counts_and_shares(use_aggregation):
+def test_box_shows_split_counts_and_shares(use_aggregation):
     model = AMFClassifier(n_estimators=1, seed=1, use_aggregation=use_aggregation)
     learn(model, datasets.Bananas().take(200))
     written = texts(plot.tree(model))
@@ -72,7 +72,7 @@ def test_a_box_shows_split_counts_and_shares(use_aggregation):
 
 
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
-def test_the_shares_and_masses_are_those_of_the_path(kind):
+def test_shares_and_masses_equal_path(kind):
     samples = list(datasets.Bananas().take(200))
     model = learn(kind(n_estimators=1, seed=1), samples)
     written = texts(plot.tree(model, max_depth=100, ax=plt.subplots()[1]))
@@ -94,10 +94,10 @@ def targets(n=200, scale=1.0, offset=0.0):
 
 
 @pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
-def test_a_box_of_a_regressor_shows_mean_and_deviation(kind):
+def test_box_of_regressor_shows_mean_and_deviation(kind):
     model = learn(kind(n_estimators=1, seed=1), targets())
     ax = plot.tree(model, max_depth=3)
-    written, table, found = texts(ax), shown(model, 0, 3), boxes(ax)
+    written, table = texts(ax), shown(model, 0, 3)
     assert sorted(written) == sorted(table.index)
     bars = {p.get_gid(): p for p in ax.patches}
     low, high = (table["mean"] - table["std"]).min(), (table["mean"] + table["std"]).max()
@@ -106,7 +106,7 @@ def test_a_box_of_a_regressor_shows_mean_and_deviation(kind):
         mean, std, n = re.fullmatch(r"(\S+) ± (\S+) \((\d+)\)", written[node][1]).groups()
         assert (float(mean), float(std)) == near((row["mean"], row["std"]))
         assert int(n) == row["n_samples"]
-        box, bar, tick = found[node], bars[f"node {node} std"], bars[f"node {node} mean"]
+        box, bar, tick = boxes(ax)[node], bars[f"node {node} std"], bars[f"node {node} mean"]
         left, scale = box.get_x(), box.get_width() / (high - low)
         start = left + scale * (row["mean"] - row["std"] - low)
         assert (bar.get_x(), bar.get_width()) == pytest.approx((start, 2 * scale * row["std"]))
@@ -118,15 +118,17 @@ def test_a_box_of_a_regressor_shows_mean_and_deviation(kind):
     assert [float(end) for end in ends] == near([low, high])
 
 
-def test_bad_arguments_are_errors_and_make_no_figure(bananas):
-    with pytest.raises(ValueError, match="max_depth must be an integer >= 0, got -1"):
-        plot.tree(bananas, max_depth=-1)
-    with pytest.raises(IndexError, match="tree must be between 0 and 1, got 2"):
-        plot.tree(bananas, 2)
-    with pytest.raises(TypeError, match=r"model must be a forest, got Pipeline"):
-        plot.tree(preprocessing.StandardScaler() | bananas)
-    with pytest.raises(TypeError, match="ax must be a matplotlib Axes, got int"):
-        plot.tree(bananas, ax=5)
-    with pytest.raises(ValueError, match="tree 0 has no nodes"):
-        plot.tree(AMFClassifier())
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"max_depth": -1}, "max_depth must be an integer >= 0, got -1"),
+        ({"tree": 2}, "tree must be between 0 and 1, got 2"),
+        ({"ax": 5}, "ax must be a matplotlib Axes, got int"),
+        ({"model": AMFClassifier()}, "tree 0 has no nodes"),
+        ({"model": preprocessing.StandardScaler() | AMFClassifier()}, "a forest, got Pipeline"),
+    ],
+)
+def test_bad_arguments_make_no_figure(bananas, arguments, message):
+    with pytest.raises((ValueError, IndexError, TypeError), match=message):
+        plot.tree(**{"model": bananas} | arguments)
     assert not plt.get_fignums()

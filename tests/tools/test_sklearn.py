@@ -34,7 +34,6 @@ from sklearn import datasets
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -51,24 +50,14 @@ from river_amf.sklearn import (
     AMFRegressor,
 )
 
-# scikit-learn's own checks
-
-
-# All checks run for each estimator with its defaults. Those that depend on settings of the
-# estimator itself run for other settings too; river's checks cover the forest's own parameters.
+# All checks run for each estimator with its defaults, and those that depend on settings of the
+# estimator itself for other settings too; river's checks cover the forest's own parameters.
+COMMON = {"max_nodes": 41, "n_jobs": 2, "random_state": np.random.RandomState(5)}
 SETTINGS = [
-    AMFClassifier(
-        3,
-        n_classes=10,
-        class_weight="balanced",
-        split_pure=True,
-        max_nodes=41,
-        n_jobs=2,
-        random_state=np.random.RandomState(5),
-    ),
+    AMFClassifier(3, n_classes=10, class_weight="balanced", split_pure=True, **COMMON),
     AdaptiveAMFClassifier(n_estimators=3, vote="mean", random_state=1, shuffle=False),
     AMFClassifier(n_estimators=3, absent="zero", random_state=1),
-    AMFRegressor(3, max_nodes=41, n_jobs=2, random_state=np.random.RandomState(5)),
+    AMFRegressor(3, **COMMON),
 ]
 OF_SETTINGS = """
     estimator_cloneable estimator_repr get_params_invariance set_params dict_unchanged
@@ -83,9 +72,6 @@ CHECKS = [*checks_of([kind() for kind in FORESTS]), *checks_of(SETTINGS, OF_SETT
 @pytest.mark.parametrize(("estimator", "check"), CHECKS)
 def test_check_of_scikit_learn_passes(estimator, check):
     check(estimator)
-
-
-# Bit for bit like the river classes
 
 
 VARIANTS = {
@@ -103,8 +89,7 @@ VARIANTS = {
 @pytest.mark.parametrize(("kind", "parameters"), VARIANTS.values(), ids=VARIANTS)
 def test_fit_equals_river_model(kind, parameters, weights):
     y = targets_of(kind)
-    estimator = small(kind, **parameters).fit(X, y, weights)
-    assert_learned(estimator, X, y, weights)
+    assert_learned(small(kind, **parameters).fit(X, y, weights), X, y, weights)
 
 
 @pytest.mark.parametrize("size", [1, 30, 1000])
@@ -146,13 +131,6 @@ def test_shuffle_draws_from_random_state(kind):
     assert (answers(other.fit(X, y, WEIGHTS), X) != answers(estimator, X)).any()
 
 
-@libraries
-def test_shuffle_equals_that_of_arrays(frame):
-    expected = small(shuffle=True).fit(X, Y).predict_proba(X)
-    table = frame({f"x{j}": column for j, column in enumerate(X.T)})
-    np.testing.assert_array_equal(small(shuffle=True).fit(table, Y).predict_proba(table), expected)
-
-
 def test_shuffle_error_names_row_of_caller():
     table = pd.DataFrame({"a": [*map(float, range(30)), []]}, dtype=object)
     estimator = small(shuffle=True).fit(X, Y)
@@ -165,23 +143,17 @@ def test_shuffle_error_names_row_of_caller():
 # Tables
 
 
-@of_each_task
-def test_pandas_index_is_ignored(kind):
-    y, order = targets_of(kind), range(len(X))[::-1]
-    learned = small(kind).fit(pd.DataFrame(X), pd.Series(y, order), pd.Series(WEIGHTS, order))
-    expected = small(kind).fit(pd.DataFrame(X), y, WEIGHTS)
-    np.testing.assert_array_equal(answers(learned, X), answers(expected, X))
-
-
 @libraries
 @of_each_task
 def test_dataframe_keeps_values(kind, frame):
     columns, y = mixed_columns()
     if kind is AMFRegressor:
         y = np.array(columns["grade"]) + np.array(columns["alive"])
-    estimator = small(kind).fit(frame(columns), y)
+    estimator = small(kind).fit(frame(columns), pd.Series(y, range(len(y))[::-1]))
     assert_learned(estimator, frame(columns), y, rows=rows_of(columns))
     assert estimator.feature_names_in_.tolist() == list(columns)
+    shuffled = [small(kind, shuffle=True).fit(make(columns), y) for make in (frame, pd.DataFrame)]
+    assert len({pickle.dumps(each.model_) for each in shuffled}) == 1
 
 
 def test_any_table_keeps_values():
@@ -193,14 +165,14 @@ def test_any_table_keeps_values():
     texts = columns | {"grade": [str(grade) for grade in columns["grade"]]}
     numbered = [dict(enumerate(row)) for row in lists]
     colors = np.array([[str(color)] for color in columns["color"]])
-    for given, rows in [
+    for values, rows in [
         (table, rows_of(columns)),
         (table.astype({"grade": "category"}), rows_of(texts)),
         (array, numbered),
         (lists, numbered),
         (colors, [{0: str(color)} for color in columns["color"]]),
     ]:
-        assert_learned(small().fit(given, labels), given, labels, rows=rows)
+        assert_learned(small().fit(values, labels), values, labels, rows=rows)
 
 
 def test_masked_values_are_missing():
@@ -227,15 +199,11 @@ def test_dates_become_numbers(kind, frame):
     importances = estimator.feature_importances_
     assert importances.shape == (3,) and importances.argmax() == 0
     assert importances.sum() == pytest.approx(1.0)
-
-
-def test_dates_in_arrays_and_clashing_names():
-    days = pd.date_range("2024-01-01", periods=30).to_numpy()
-    weekend = pd.DatetimeIndex(days).day_of_week > 4
-    assert small().fit(days[:, None], weekend).score(days[:, None], weekend) > 0.9
-    table = pd.DataFrame({"day": days, "day.month": 1.0})
+    array = days.to_numpy()[:, None]
+    assert small(kind).fit(array, y).score(array, y) > 0.9
+    columns["day.month"] = columns["size"]
     with pytest.raises(ValueError, match="'day' is a date, of which a part would be named"):
-        small().fit(table, weekend)
+        small(kind).fit(frame(columns), y)
 
 
 @libraries
@@ -279,19 +247,13 @@ def test_sparse_matrix_equals_dense_and_river(kind):
     assert (named.predict_proba(frame) == proba).all()
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         assert (named.predict_proba(counts) == proba).all()
-    shuffled = [small(kind, absent="zero", shuffle=True) for _ in range(2)]
-    shuffled = [shuffled[0].fit(counts, labels), shuffled[1].fit(counts.toarray(), labels)]
-    assert pickle.dumps(shuffled[0]) == pickle.dumps(shuffled[1]) != pickle.dumps(estimators[0])
-
-
-def test_sparse_matrix_is_refused_with_advice():
-    counts, labels = sparse_block()
-    for call in (small().fit, small().partial_fit):
-        advice = r'use absent="zero" or .*OneHotEncoder\(sparse_output=False\)'
-        assert_refused(TypeError, advice, partial(call, counts, labels))
-    estimator = small(absent="zero").fit(counts, labels)
+    twins = [small(kind, absent="zero", shuffle=True) for _ in range(2)]
+    twins = [twins[0].fit(counts, labels), twins[1].fit(counts.toarray(), labels)]
+    assert pickle.dumps(twins[0]) == pickle.dumps(twins[1]) != pickle.dumps(estimators[0])
     for bad, message in ((counts[:, :3], "expecting 40 features"), (counts * np.inf, "infinity")):
-        assert_refused(ValueError, message, partial(estimator.predict, bad), estimator)
+        assert_refused(ValueError, message, partial(estimators[0].predict, bad), estimators[0])
+    advice = r'use absent="zero" or .*OneHotEncoder\(sparse_output=False\)'
+    assert_refused(TypeError, advice, partial(small(kind).partial_fit, counts, labels))
 
 
 # Parameters
@@ -386,16 +348,11 @@ def test_labels_of_any_type_come_back(labels):
     assert estimator.predict([[1.0]]).dtype == estimator.classes_.dtype
 
 
-def test_tie_goes_to_label_seen_first():
-    estimator = small().fit([[1.0], [1.0]], ["b", "a"])
-    assert estimator.predict_proba([[1.0]]).tolist() == [[0.5, 0.5]]
-    assert estimator.predict([[1.0]]).tolist() == ["b"]
-
-
 def test_classes_are_columns_from_the_start():
-    estimator = small().partial_fit([[1.0]], ["b"], classes=["c", "a", "b", "a"])
+    estimator = small().partial_fit([[1.0], [1.0]], ["b", "a"], classes=["c", "a", "b", "a"])
     assert estimator.classes_.tolist() == ["a", "b", "c"]
-    assert estimator.predict_proba([[1.0]]).tolist() == [[0.0, 1.0, 0.0]]
+    assert estimator.predict_proba([[1.0]]).tolist() == [[0.5, 0.5, 0.0]]
+    assert estimator.predict([[1.0]]).tolist() == ["b"]  # in a tie, the label seen first
     estimator.partial_fit([[2.0]], ["c"], classes=["a", "b", "c"])
     for labels, classes in [(["d"], None), (["a"], ["a", "b"]), (["a"], ["a", "b", "c", "d"])]:
         call = partial(estimator.partial_fit, [[3.0]], labels, classes=classes)
@@ -404,9 +361,14 @@ def test_classes_are_columns_from_the_start():
     for classes in ([], 2, "ab", [["a"], ["b"]], [1, 2], masked):
         call = partial(small().partial_fit, X, Y, classes=classes)
         assert_refused(ValueError, r"classes must be|all strings or all numbers|missing", call)
+    for call, message in [
+        (partial(small(n_classes=2).fit, X[:3], ["a", "b", "c"]), "'c' would be class number 3"),
+        (partial(small(n_classes=2).partial_fit, X[:1], ["a"], ["a", "b", "c"]), "n_classes=2"),
+    ]:
+        assert_refused(ValueError, message, call)
 
 
-def test_classes_may_be_given_late():
+def test_classes_may_be_declared_later():
     estimator = small().partial_fit([[1.0], [2.0]], ["m", "m"])
     assert estimator.predict_proba([[1.0]]).tolist() == [[1.0]]
     estimator.partial_fit([[3.0], [4.0]], ["z", "a"])
@@ -432,33 +394,21 @@ def test_labels_equal_in_value_are_one_class():
         assert_refused(ValueError, "all strings or all numbers", call, estimator)
 
 
-def test_labels_beyond_n_classes_are_refused():
-    for call, message in [
-        (partial(small(n_classes=2).fit, X[:3], ["a", "b", "c"]), "'c' would be class number 3"),
-        (partial(small(n_classes=2).partial_fit, X[:1], ["a"], ["a", "b", "c"]), "n_classes=2"),
-    ]:
-        assert_refused(ValueError, message, call)
-
-
 # Bad rows leave no trace
 
 
 ONE, TWO, ROWS = ["tall"], ["tall", "new"], X[:2]
 BAD_CALLS = {
     "infinity": (np.array([[np.inf] * 4]), ONE, None),
-    "something unhashable": (np.array([[{}, 1.0, 1.0, 1.0]]), ONE, None),
     "no rows in a dataframe": (pd.DataFrame(X).head(0), [], None),
     "no columns": (pd.DataFrame(index=[0]), ONE, None),
     "two of a name": (pd.DataFrame(X[:1], columns=list("abca")), ONE, None),
     "other lengths": (ROWS, ONE, None),
     "a missing label": (ROWS, np.array(["tall", None], object), None),
-    "a NaN label": (ROWS, [1.0, np.nan], None),
     "mixed labels": (ROWS, np.array(["tall", 1], object), None),
     "a regression": (ROWS, [0.5, 1.5], None),
     "a masked label": (ROWS, np.ma.array(TWO, mask=[0, 1]), None),
-    "a negative weight": (ROWS, TWO, [1.0, -1.0]),
     "a huge weight": (ROWS, TWO, [1.0, 1e301]),
-    "a NaN weight": (ROWS, TWO, [1.0, np.nan]),
     "other weights": (ROWS, TWO, [1.0]),
     "weights in a table": (ROWS, TWO, [[1.0], [1.0]]),
     "a masked weight": (ROWS, TWO, np.ma.array([1.0, 1.0], mask=[0, 1])),
@@ -466,11 +416,9 @@ BAD_CALLS = {
 }
 BAD_TARGETS = {
     "text": ["1.5", "2.5"],
-    "a missing target": np.array([1.0, None], object),
-    "a target that is not available": pd.Series([1, None], dtype="Int64"),
+    "a missing target": pd.Series([1, None], dtype="Int64"),
     "an infinite target": [1.0, -np.inf],
     "a target far away": [1.0, 1e200],
-    "a masked target": np.ma.array([1.0, 2.0], mask=[0, 1]),
     "complex targets": [1.0, 1j],
     "dates as targets": np.array([1, 2], "M8[s]"),
 }
@@ -492,8 +440,6 @@ def test_first_block_needs_a_weight(kind):
     for learn in (estimator.fit, estimator.partial_fit):
         call = partial(learn, X, y, sample_weight=nothing)
         assert_refused(ValueError, r"sample_weight is zero everywhere.*in the first", call)
-    with pytest.raises(NotFittedError):
-        estimator.predict(X)
     model = pickle.dumps(estimator.fit(X, y).model_)
     assert pickle.dumps(estimator.partial_fit(X, y, sample_weight=nothing).model_) == model
 
@@ -505,12 +451,11 @@ def test_first_block_needs_a_weight(kind):
 def test_class_weight_is_weight_of_rows(class_weight):
     estimator = small(class_weight=class_weight).fit(X, Y, WEIGHTS)
     is_dict = isinstance(class_weight, dict)
-    given = dict.fromkeys(Y.tolist(), 1.0) | class_weight if is_dict else class_weight
-    weights = WEIGHTS * compute_sample_weight(given, Y)
-    assert_learned(estimator, X, Y, weights)
+    weights = dict.fromkeys(Y.tolist(), 1.0) | class_weight if is_dict else class_weight
+    assert_learned(estimator, X, Y, WEIGHTS * compute_sample_weight(weights, Y))
 
 
-def test_class_weight_may_change_and_multiplies():
+def test_class_weight_may_change():
     estimator = small().partial_fit(X[:100], Y[:100])
     estimator.set_params(class_weight={np.str_("tall"): np.float32(2.0), "deep": 0.0})
     for start in range(100, len(Y), 57):
@@ -519,10 +464,8 @@ def test_class_weight_may_change_and_multiplies():
     factors = WEIGHTS * [{"tall": 2.0, "deep": 0.0}.get(label, 1.0) for label in Y]
     factors[:100] = 1.0
     assert_learned(estimator, X, Y, factors)
-    weights = {"tall": 2.0, "broad": 1.0, "deep": 0.0}
-    learned = small(class_weight=weights).partial_fit(X, Y).classes_.tolist()
+    learned = small(class_weight={"deep": 0.0}).partial_fit(X, Y).classes_.tolist()
     assert learned == ["broad", "tall"]  # a class of weight 0 is not seen
-    small(class_weight=weights).fit(X[Y != "tall"], Y[Y != "tall"])  # nor need all be there
 
 
 BAD_CLASS_WEIGHTS = [
@@ -542,7 +485,7 @@ def test_bad_class_weight_is_refused(class_weight, message):
         assert_refused(ValueError, message, partial(call, X, Y), estimator)
 
 
-def test_class_weight_product_and_balance_are_bounded():
+def test_class_weight_product_is_bounded():
     estimator = small(class_weight={"tall": 1e300}).partial_fit(X, Y, sample_weight=WEIGHTS / 1e9)
     call = partial(estimator.partial_fit, X, Y, sample_weight=np.full(len(Y), 1e300))
     assert_refused(ValueError, "w must be a finite", call, estimator)
@@ -595,10 +538,9 @@ def test_intervals_and_quantiles_are_those_of_river(frame):
 # Inside scikit-learn
 
 
-def test_classifier_in_pipeline_search_and_calibration():
+def test_classifier_in_search_and_calibration():
     numbers, labels = shuffle(*datasets.load_iris(return_X_y=True), random_state=0)
     pipeline = make_pipeline(StandardScaler(), small())
-    assert cross_val_score(pipeline, numbers, labels, cv=3).mean() > 0.9
     grid = {"amfclassifier__split_prior": [0.5, 0.9], "amfclassifier__shuffle": [False, True]}
     search = GridSearchCV(pipeline, grid, cv=3, scoring="neg_log_loss").fit(numbers, labels)
     assert set(search.best_params_) == set(grid)
@@ -607,7 +549,7 @@ def test_classifier_in_pipeline_search_and_calibration():
     assert calibrated.fit(numbers, labels).score(numbers, labels) > 0.9
 
 
-def test_regressor_in_pipeline_and_with_scaled_targets():
+def test_regressor_with_scaled_targets():
     numbers, targets = datasets.load_diabetes(return_X_y=True)
     pipeline = make_pipeline(StandardScaler(), small(AMFRegressor))
     score = cross_val_score(pipeline, numbers, targets, cv=3).mean()

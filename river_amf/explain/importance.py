@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,13 +20,13 @@ def feature_relevance(model: Any) -> pd.Series:
     """Return how informative each feature has recently been about label or target, from 0 to 1.
 
     In a classifier it is Goodman and Kruskal's tau[^1] for a categorical feature: the part of the
-    label's variance that lies between the categories, minus what chance would give. (If there are
-    more than 64 categories, some share their counts.) For a numeric feature, it is the larger of
-    two values: tau over 16 equal parts of the range, and the correlation ratio eta^2, the part of
-    the feature's own variance that lies between the labels.
+    label's variance that lies between the categories, minus what is expected by chance. (Beyond 64
+    categories, some share their counts.) For a numeric feature, it is the larger of tau over 16
+    equal parts of the range, and the correlation ratio eta^2, the part of the feature's variance
+    that lies between the labels.
 
     In a regressor it is the part of the target's variance that lies between the categories, or the
-    16 parts of the range, minus what chance would give; for a numeric feature the squared
+    16 parts of the range, minus what is expected by chance; for a numeric feature the squared
     correlation, if that is larger.
 
     All are averages over about the last 400 samples. The forest splits a feature in proportion to
@@ -81,15 +80,16 @@ def feature_relevance(model: Any) -> pd.Series:
 def _feature_relevance(forest: Any) -> pd.Series:
     arena, names = forest._arena, list(forest._features)
     values = [] if arena is None else arena.features["relevance"][: len(names)].tolist()
-    return pd.Series(values, index=feature_index(names), name="relevance", dtype=np.float64)
+    index = pd.Index(names, dtype=object, tupleize_cols=False)  # tuples as they are
+    return pd.Series(values, index, name="relevance", dtype=np.float64)
 
 
 def feature_importance(model: Any) -> pd.DataFrame:
-    """Return what each feature contributes to the trees, in several measures.
+    """Return the contribution of each feature to the trees, in several measures.
 
     Mondrian trees draw their splits without looking at labels or targets, so a feature that is
-    split often need not matter. What matters is how much of a prediction is left to the nodes below
-    a split, and how well its two sides separate the labels or targets.
+    split often need not matter. A split matters by the mass of the prediction that lies below it,
+    and by how well its two sides separate the labels or targets.
 
     Parameters
     ----------
@@ -99,9 +99,8 @@ def feature_importance(model: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_features, 4)
-        One row per feature, in order of first appearance, with these columns. Each of the first
-        three sums to 1, or is 0 before the first split. They are sums over the trees, where a tree
-        that has restarted counts as much as the others.
+        One row per feature, in order of first appearance. The first three columns sum to 1, or are
+        0 before the first split; they are sums over the trees, which all have the same weight.
 
         - `splits`: share of the splits on the feature.
         - `mass`: share of the mass that these splits pass on to the nodes below them, where each
@@ -109,10 +108,10 @@ def feature_importance(model: Any) -> pd.DataFrame:
           `use_aggregation=False`, all of the mass is passed on.
         - `impurity`: share of the decrease of impurity from a node to its children, with nodes
           weighted as in `mass`. Impurity is the Gini impurity of the labels, or the variance of the
-          targets. This is the importance that random forests have in scikit-learn, except that
-          splits which aggregation ignores do not count. In a regressor with a trend, every second
-          tree splits its residuals; `linear_weights` has the weights of features in the trend.
-        - `relevance`: as from `feature_relevance`, not a share; NaN if the forest does not keep it.
+          targets. This is the importance of random forests in scikit-learn, except that splits
+          which aggregation ignores do not count. In a regressor with a trend, every second tree
+          splits its residuals; `linear_weights` has the weights of features in the trend.
+        - `relevance`: as from `feature_relevance`, not a share; NaN with another split intensity.
 
     Examples
     --------
@@ -132,17 +131,14 @@ def feature_importance(model: Any) -> pd.DataFrame:
 
 
 def _feature_importance(forest: Any) -> pd.DataFrame:
-    arena, names = forest._arena, list(forest._features)
-    shares = np.zeros((3, len(names)))
-    if arena is not None:
-        for tree in range(len(arena.trees)):
-            shares += _of_tree(arena, tree)
+    arena, relevance = forest._arena, _feature_relevance(forest)
+    shares = np.zeros((3, len(relevance)))
+    for tree in range(0 if arena is None else len(arena.trees)):
+        shares += _of_tree(arena, tree)
     totals = shares.sum(axis=1, keepdims=True)
     np.divide(shares, totals, out=shares, where=totals > 0.0)
-    keeps_relevance = forest.split_intensity == "relevance"
-    relevance = _feature_relevance(forest).to_numpy() if keeps_relevance else math.nan
-    columns = dict(zip(("splits", "mass", "impurity"), shares, strict=True), relevance=relevance)
-    return pd.DataFrame(columns, index=feature_index(names), dtype=np.float64)
+    table = pd.DataFrame(shares.T, relevance.index, ["splits", "mass", "impurity"])
+    return table.assign(relevance=relevance if forest.split_intensity == "relevance" else math.nan)
 
 
 def _of_tree(arena: Arena, tree: int) -> NDArray[np.float64]:
@@ -170,20 +166,10 @@ def _of_tree(arena: Arena, tree: int) -> NDArray[np.float64]:
 
 def _passed_on(arena: Arena, tree: int, nodes: NDArray[Any]) -> NDArray[np.float64]:
     """Return the mass that each node passes on to a child, of a mass of 1 at the root."""
-    log_odds = np.nan_to_num(paths.log_odds(nodes))  # which are NaN at a leaf
-    rest = np.exp(-np.logaddexp(0.0, log_odds))  # sigma(-r_v)
-    if not arena.settings["use_aggregation"][0]:
-        rest = np.ones(len(nodes))
-    passed = np.zeros(len(nodes))
+    passed = np.ones(len(nodes) + 1)  # the last, at NONE, is that of the root's parent
+    if arena.settings["use_aggregation"][0]:
+        log_odds = np.nan_to_num(paths.log_odds(nodes))  # NaN at leaves, which pass nothing on
+        passed[:-1] = np.exp(-np.logaddexp(0.0, log_odds))  # sigma(-r_v)
     for level in paths.levels(nodes, int(arena.trees["root"][tree])):
-        branches = level[nodes["left"][level] != kernels.NONE]
-        parents = nodes["parent"][branches]
-        arriving = np.where(parents == kernels.NONE, 1.0, passed[parents])
-        passed[branches] = arriving * rest[branches]
-    return passed
-
-
-def feature_index(names: Sequence[Hashable]) -> pd.Index:
-    """Return names of features as an index."""
-    # made from an array, as pandas would turn tuples in a list of names into levels
-    return pd.Index(np.array([*names, None], dtype=object)[:-1], tupleize_cols=False)
+        passed[level] *= passed[nodes["parent"][level]]
+    return passed[:-1]

@@ -1,4 +1,4 @@
-"""The text of `debug_one`: the tables of `inspection` for one sample, and the votes of experts."""
+"""The text of `debug_one`: tables of one sample, its prediction, experts, inputs and paths."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from river_amf.explain.formatting import (
     short,
 )
 from river_amf.explain.linear_experts import ExpertOutputs
+from river_amf.explain.linear_weights import weights_of
 from river_amf.explain.paths import check_tree, walk
-from river_amf.inspection.linear_weights import weights_of
-from river_amf.inspection.tables import path_of
+from river_amf.explain.tables import path_of
 from river_amf.kernels import LINEAR_FLOOR, VOTE_FLOOR
 from river_amf.state.layout import REGRESSION, SPREAD
 
@@ -34,7 +34,7 @@ Tables = dict[str, pd.DataFrame]  # by title
 
 
 def explain(forest: Any, x: dict[Any, Any], tree: int | None) -> str:
-    """Return the text of `debug_one` for a forest that this thread has to itself."""
+    """Return the text of `debug_one` for a forest that no other thread changes."""
     if tree is not None:
         tree = check_tree(forest.n_estimators, tree)
     tables, decimals = tables_of(forest, x, tree), 4
@@ -61,12 +61,12 @@ def tables_of(forest: Any, x: dict[Any, Any], tree: int | None) -> Tables:
     if outputs is None:
         return {}
     arena, n_trees = forest._arena, forest.n_estimators
-    masses = (pd.Series(walk(arena, t, outputs.values)["mass"]) for t in range(n_trees))
-    depths = pd.Series([(mass * mass.index).sum(min_count=1) for mass in masses])
-    depths.index = [f"tree {t}" for t in range(n_trees)]
+    masses = [walk(arena, t, outputs.values)["mass"] for t in range(n_trees)]
+    depths = pd.Series({f"tree {t}": m @ np.arange(len(m)) for t, m in enumerate(masses)})
+    depths[[not len(m) for m in masses]] = math.nan
     if forest.task == REGRESSION:
-        [found] = forest._settled.reader().quantiles(x, [_LEVEL])
-        tables = _of_target(forest, outputs, depths, (min(found), max(found)))
+        [ends] = forest._settled.reader().quantiles(x, [_LEVEL])
+        tables = _of_target(forest, outputs, depths, (min(ends), max(ends)))
     else:
         tables = _of_labels(forest, outputs, depths)
     first = range(n_trees if n_trees <= _FEW_TREES else 1)
@@ -155,10 +155,10 @@ def _strongest(inputs: pd.DataFrame, link: str) -> pd.DataFrame:
     table = table.set_axis([link.join(part) or "(constant)" for part in parts])
     table = table.assign(product=table["value"] * table["weight"])
     table = table[table["product"] != 0.0].sort_values("product", key=lambda p: -p.abs())
-    others = table["product"][_MOST_INPUTS:]
-    rest = {"linear_model": "", "product": others.sum()}
-    rows = pd.DataFrame(rest, [f"{len(others)} others"] * (len(others) > 0))
-    return pd.concat([table[:_MOST_INPUTS], rows])
+    weak = table["product"][_MOST_INPUTS:]
+    total = {"linear_model": "", "product": weak.sum()}
+    row = pd.DataFrame(total, [f"{len(weak)} others"] * (len(weak) > 0))
+    return pd.concat([table[:_MOST_INPUTS], row])
 
 
 def _path(forest: Any, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.DataFrame:
@@ -189,10 +189,9 @@ def _condition(forest: Any, values: Any, step: Any) -> str:
         text = f"{feature} {'<=' if is_left else '>'} {step.threshold}"
         return f"{text} (missing counts as {value})" if is_missing else text
     codes, left = forest._features.categories(step.feature), step.categories_left
-    own = [category for category in codes if codes[category] == value]
+    first = [category for category in codes if codes[category] == value]
     if is_missing:
-        own, left = [MISSING], left | {MISSING} if is_left else left
-    if not own:
+        first, left = [MISSING], left | {MISSING} if is_left else left
+    if not first:
         return f"{feature} has a new category: {step.goes}, by chance"
-    text = categories_text(left, first=own)
-    return f"{feature} {'in' if is_left else 'not in'} {text}"
+    return f"{feature} {'in' if is_left else 'not in'} {categories_text(left, first)}"

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.engine.settings import has_linear_models
 from river_amf.explain import linear_experts, trend_experts
 from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.explain.trees import forest_of
@@ -17,13 +16,12 @@ from river_amf.state.layout import REGRESSION
 def linear_weights(model: Any) -> pd.DataFrame:
     """Return the weights of the linear models beside the trees.
 
-    Of a classifier these are the models of a learned vote. A model gives each label the score sum
-    of weight times input, and its probabilities are the softmax of the scores. So weights matter by
-    their differences between labels. They are there for the models that take features, not for
-    those that take random Fourier features of them.
+    A classifier has linear models in a learned vote. Each gives a label the score sum of weight
+    times input, and its probabilities are the softmax of the scores, so weights matter by their
+    differences between labels. Models on random Fourier features are left out.
 
-    Of a regressor they are the two ridge regressions of the trend. The prediction of each is the
-    sum of weight times input, within the range of the targets so far.
+    A regressor has two ridge regressions in its trend. Each predicts the sum of weight times input,
+    within the range of the targets so far.
 
     Parameters
     ----------
@@ -33,29 +31,27 @@ def linear_weights(model: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_weights, n_columns)
-        Of a classifier, one row for each input and label (none before the first sample), with these
-        columns:
+        For a classifier, one row for each input and label (none before the first sample), in order
+        of first appearance:
 
-        - `linear_model`: the model, `"logistic"`, or `"words"` with `absent="zero"`.
+        - `linear_model`: `"logistic"`, or `"words"` with `absent="zero"`.
         - `feature`: name of the feature; None for the constant input 1, which comes first.
-        - `category`: the category whose input is 1 if the sample has it, else 0, `"(missing)"`
-          where it has none; None for a number.
+        - `category`: the category whose input is 1 if the sample has it, else 0, `"(missing)"` for
+          none; None for a number.
         - `label`: one of the labels seen so far.
-        - `weight`: what one unit of the input adds to the label's score. The unit of a number is
-          its standard deviation over about 1000 samples (`"logistic"`, where it is counted from the
-          mean), or the root mean square of its values other than 0 (`"words"`).
+        - `weight`: change of the label's score by one unit of the input. The unit of a number is
+          its standard deviation over about 1000 samples, from its mean (`"logistic"`), or the root
+          mean square of its values other than 0 (`"words"`).
 
-        Of a regressor, one row for each input, with these columns:
+        For a regressor, one row for each input:
 
-        - `linear_model`: `"fast"`, which looks back about a hundred samples, or `"smooth"`, which
-          looks back about five thousand and takes random Fourier features, too.
+        - `linear_model`: `"fast"`, over about a hundred samples, or `"smooth"`, over about five
+          thousand, which also takes random Fourier features.
         - `feature`: as above.
-        - `input`: `"value"`, whose unit is the standard deviation of the feature over about 1000
-          samples, counted from its mean; `"profile"`, the mean target at such values of the
-          feature, minus that of all targets, in their standard deviations; None for the constant.
-        - `weight`: what one unit of the input adds to the prediction, in the unit of the target.
-
-        Inputs are in the order of their first appearance.
+        - `input`: `"value"`, in standard deviations of the feature over about 1000 samples, from
+          its mean; `"profile"`, the mean target at such values of the feature, minus that of all
+          targets, in their standard deviations; None for the constant.
+        - `weight`: change of the prediction by one unit of the input, in the unit of the target.
 
     Raises
     ------
@@ -86,7 +82,7 @@ def linear_weights(model: Any) -> pd.DataFrame:
     True
     """
     forest = forest_of(model)
-    if not has_linear_models(forest):
+    if not (forest.linear and forest.vote == "learned"):
         raise ValueError(
             f"model has linear={forest.linear!r} and vote={forest.vote!r}, but only a forest with "
             "linear models in a learned vote, such as an AdaptiveAMF*, has their weights"
@@ -100,14 +96,15 @@ def weights_of(forest: Any, outputs: ExpertOutputs | None = None) -> pd.DataFram
     arena, labels, is_regressor = forest._arena, forest._labels, forest.task == REGRESSION
     inputs = trend_experts.inputs if is_regressor else linear_experts.inputs
     rows: list[tuple[Any, ...]] = []
-    for each in [] if arena is None else inputs(arena, forest._features, outputs):
-        if not is_regressor:
-            pairs = zip(labels, each.weight, strict=False)
-            rows += [(*each[:3], label, weight, each.value) for label, weight in pairs]
-        elif each.feature is None and each.part is None:
-            rows.append((*each[:3], each.weight + labels.origin, each.value))
+    for model, feature, part, weight, value in (
+        [] if arena is None else inputs(arena, forest._features, outputs)
+    ):
+        if is_regressor:
+            is_constant = feature is None and part is None
+            rows.append((model, feature, part, weight + labels.origin * is_constant, value))
         else:
-            rows.append(each)
+            pairs = zip(labels, weight, strict=False)
+            rows += [(model, feature, part, label, number, value) for label, number in pairs]
     parts = ["input"] if is_regressor else ["category", "label"]
     columns = ["linear_model", "feature", *parts, "weight", "value"]
     numbers = {"weight": np.float64, "value": np.float64}

@@ -1,4 +1,4 @@
-"""Bounds on memory: categories that are replaced."""
+"""Categories: codes, their replacement beyond `max_categories`, and their order in each tree."""
 
 import pickle
 
@@ -8,30 +8,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
-from river_amf import AMFClassifier
+from river_amf import AMFClassifier, inspection
 from river_amf.inputs.categories import Categories
 
 
 @settings(max_examples=50)
 @given(st.integers(1, 6), st.lists(st.integers(0, 12), max_size=80))
-def test_a_new_category_takes_the_code_of_the_one_used_longest_ago(bound, values):
+def test_new_category_replaces_least_recent(bound, values):
     categories, last_uses = Categories(bound), {}
     for time, value in enumerate(values):
-        known, code = dict(categories.codes), categories.code_to_learn(value)
-        assert categories.next_code == len(known) not in known.values()
-        if value not in known and len(known) == bound:
-            known[value] = known.pop(min(known, key=last_uses.get))
-        assert code == known.setdefault(value, len(known))
+        codes, code = dict(categories.codes), categories.code_to_learn(value)
+        if value not in codes and len(codes) == bound:
+            codes[value] = codes.pop(min(codes, key=last_uses.get))
+        assert code == codes.setdefault(value, len(codes))
         for _ in range(2):  # as after an interrupt
             categories.put(value, code)
             categories.use(float(code))
         last_uses[value] = time
-        assert categories.codes == known
-        assert [*categories.by_use()] == sorted(known, key=last_uses.get)
+        assert categories.codes == codes
+        assert [*categories.by_use()] == sorted(codes, key=last_uses.get)
         categories = pickle.loads(pickle.dumps(categories))
 
 
-def test_a_category_that_was_replaced_is_unknown():
+def test_replaced_category_is_unknown():
     model = AMFClassifier(n_estimators=3, seed=1, max_categories=4)
     for color in "redgreen":
         model.learn_one({"color": color}, color < "f")
@@ -46,7 +45,7 @@ def test_a_category_that_was_replaced_is_unknown():
 
 @pytest.mark.parametrize("parameters", [{}, ADAPTIVE], ids=["plain", "adaptive"])
 @pytest.mark.parametrize("bound", [1, 4])
-def test_trees_with_few_categories_equal_the_reference(parameters, bound):
+def test_trees_of_few_categories_equal_reference(parameters, bound):
     model, reference = pair(max_categories=bound, **parameters)
     for x, y, w in visits(120):
         expected = reference.predict_proba_one(x)
@@ -58,3 +57,12 @@ def test_trees_with_few_categories_equal_the_reference(parameters, bound):
     for tree in range(2):
         check_same_tree(model, reference, tree)
     check_same_state(model, reference)
+
+
+def test_each_tree_has_its_order_of_categories():
+    model = AMFClassifier(n_estimators=40, seed=1)
+    for i in range(16):
+        model.learn_one({"letter": "abcdefgh"[i % 8]}, i % 8 < 4)
+    tables = [inspection.node_table(model, tree) for tree in range(40)]
+    parts = {frozenset(table["categories_left"][table["parent"] < 0].item()) for table in tables}
+    assert len(parts) > 7  # an order that all trees share leaves seven

@@ -14,7 +14,6 @@ from river_amf import kernels
 from river_amf.explain import paths, trend_experts
 from river_amf.explain.trees import forest_of
 from river_amf.state import layout
-from river_amf.state.arena import Arena
 
 _OF_NODES = ("node", "parent", "left", "right", "depth", "feature", "threshold", "time")
 _OF_BOXES = ("range_min", "range_max", "categories_left")
@@ -64,31 +63,29 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_nodes, n_columns)
-        One row per node, in the order of `node` (none before the first sample), with these columns:
+        One row per node (none before the first sample), with these columns:
 
-        - `node`, `parent`, `left`, `right`: the numbers of the node, its parent and its children;
-          -1 where there is none.
+        - `node`, `parent`, `left`, `right`: numbers of the node, its parent and its children; -1
+          where there is none.
         - `depth`: number of splits above the node.
         - `feature`: name of the feature that the node splits, None for a leaf.
         - `threshold`: values <= threshold go left; NaN for a leaf. For a categorical feature, each
-          tree gives each category its own number in [0, 1).
+          tree gives each category a number in [0, 1).
         - `time`: creation time of the node in the Mondrian process; 0 for the root.
         - `n_samples`: sum of the weights of the samples in the node's cell.
-        - `log_odds`: log-odds of the node's own prediction against those below it; NaN for a leaf.
+        - `log_odds`: log-odds of the node's prediction against those below it; NaN for a leaf.
         - `counts`: dict from each label seen by the forest to its weight in the cell. A regressor
-          has instead `mean` and `std`: the weighted mean and standard deviation of the targets in
-          the cell; with a trend, a tree with an odd index has those of its residuals.
+          has instead `mean` and `std`, the weighted mean and standard deviation of the targets in
+          the cell; with a trend, trees with odd indices have those of residuals.
         - `range_min`, `range_max`: dicts from feature to value that describe the box of the cell's
-          samples. Features without any value in the cell are absent.
-        - `categories_left`: for a categorical split, the set of the categories seen so far that go
+          samples, without features that have no value in the cell.
+        - `categories_left`: for a categorical split, the set of categories seen so far that go
           left, with `"(missing)"` for a missing value; otherwise None.
 
     Raises
     ------
-    TypeError
-        If `tree` is not an integer.
-    IndexError
-        If there is no such tree.
+    TypeError, IndexError
+        If `tree` is not an integer, or there is no such tree.
 
     Examples
     --------
@@ -111,18 +108,17 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
 
 
 def _node_table(forest: Any, tree: int) -> pd.DataFrame:
+    """Return the table of nodes of a forest that no other thread changes."""
     columns = [*_OF_NODES, "n_samples", "log_odds", *_KEPT[forest.task], *_OF_BOXES]
     arena = forest._arena
     n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
     if n_nodes == 0:
-        return pd.DataFrame({name: [] for name in columns})
-    numbers = np.arange(n_nodes)
-    nodes = arena.nodes[tree, :n_nodes]
-    names = list(forest._features)
-    boxes = [_box(arena, tree, node) for node in nodes]
+        return pd.DataFrame(columns=columns)
+    numbers, nodes = np.arange(n_nodes), arena.nodes[tree, :n_nodes]
     depths = np.zeros(n_nodes, np.int64)
     for depth, level in enumerate(paths.levels(nodes, int(arena.trees["root"][tree]))):
         depths[level] = depth
+    lows, highs = zip(*(_box(forest, tree, node) for node in nodes), strict=True)
     table = {
         "node": numbers,
         **{name: nodes[name].astype(np.int64) for name in ("parent", "left", "right")},
@@ -130,14 +126,14 @@ def _node_table(forest: Any, tree: int) -> pd.DataFrame:
         "time": np.where(nodes["parent"] < 0, 0.0, nodes["split_time"][nodes["parent"]]),
         "log_odds": paths.log_odds(nodes),
         **_columns(forest, tree, numbers),
-        "range_min": [_by_name(names, box[0]) for box in boxes],
-        "range_max": [_by_name(names, box[1]) for box in boxes],
+        "range_min": [*lows],
+        "range_max": [*highs],
     }
     return _frame(table, columns)
 
 
 def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
-    """Return the path of a sample down one tree, and each node's part in the prediction.
+    """Return the path of a sample down one tree, and the part of each node in the prediction.
 
     Parameters
     ----------
@@ -149,28 +145,25 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_nodes_on_path, n_columns)
-        One row per node, from the root to the leaf (none before the first sample), with these
-        columns:
+        One row per node from the root to the leaf (none before the first sample). `node`, `depth`,
+        `feature`, `threshold`, `categories_left`, `n_samples`, and `counts` or `mean` and `std` are
+        as in `node_table`. The other columns are:
 
-        - `node`: number of the node, as in `node_table`.
-        - `depth`: number of splits above it.
-        - `feature`, `threshold`, `categories_left`: its split, as in `node_table`.
-        - `value`: the value of that feature in `x`; None if it is missing, and at the leaf.
+        - `value`: value of the feature in `x`; None if it is missing, and at the leaf.
         - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. A missing
           number goes to the side with more samples, or as if it were just below the only value so
           far; a value far outside the range goes where the nearest end of the range goes.
-        - `share`: share that the node takes of the mass left by the nodes above it; 1 at the leaf.
-          Without aggregation, it is 0 above the leaf.
-        - `mass`: mass that the node takes of the total of 1. The tree predicts the sum over the
-          nodes of `mass` times `proba`, or `mass` times `estimate`.
-        - `n_samples`, `counts`, or `mean` and `std`: samples in its cell, as in `node_table`.
-        - `proba`: dict from each label seen by the forest to the probability that the node itself
-          predicts. With fading, this is the mixture of plain and faded counts. If `n_classes` is
-          given, classes not seen yet share the rest.
-        - `estimate`, of a regressor, in place of `proba`: the target that the node itself predicts,
-          drawn from the mean of its cell towards the estimate of its parent, as if that were one
-          more sample. With fading, it is the mixture of two such estimates. With a trend, the trees
-          with odd indices estimate its residual.
+        - `share`: the node's share of the mass left by the nodes above it; 1 at the leaf. Without
+          aggregation, it is 0 above the leaf.
+        - `mass`: the node's part of the total mass of 1. The tree predicts the sum over the nodes
+          of `mass` times `proba`, or `mass` times `estimate`.
+        - `proba`: dict from each label seen by the forest to its probability by the node alone.
+          With fading, this is the mixture of plain and faded counts. If `n_classes` is given,
+          classes not seen yet have the remaining probability.
+        - `estimate`, of a regressor, instead of `proba`: the target by the node alone, the mean of
+          its cell drawn towards the estimate of its parent, as by one more sample. With fading, it
+          is the mixture of two such estimates; with a trend, that of residuals in trees with odd
+          indices.
 
     Raises
     ------
@@ -195,20 +188,19 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
 
 
 def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
-    """Do the work of `path` for a forest that this thread has to itself."""
-    is_regressor = forest.task == layout.REGRESSION
-    prediction = "estimate" if is_regressor else "proba"
+    """Return the table of `path` for a forest that no other thread changes."""
+    prediction = "estimate" if forest.task == layout.REGRESSION else "proba"
     columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest.task], prediction]
     values = forest._encode(x)
     if values is None:
-        return pd.DataFrame({name: [] for name in columns})
+        return pd.DataFrame(columns=columns)
     arena = forest._arena
     steps = paths.walk(arena, tree, values)
     numbers = steps["node"]
     table = _columns(forest, tree, numbers)
     below, left = numbers[1:], arena.nodes["left"][tree, numbers[:-1]]
-    columns_split = arena.nodes["feature"][tree, numbers]  # NONE at the leaf
-    are_absent = np.isnan(np.append(values, math.nan)[columns_split])
+    features = arena.nodes["feature"][tree, numbers]  # NONE at the leaf
+    are_absent = np.isnan(np.append(values, math.nan)[features])
     table |= {
         "node": numbers,
         "depth": np.arange(len(steps)),
@@ -220,7 +212,7 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
         "share": steps["share"],
         "mass": steps["mass"],
     }
-    if is_regressor:
+    if forest.task == layout.REGRESSION:
         table[prediction] = paths.estimates(arena, tree, numbers) + _origin(forest, tree)
     else:
         table[prediction] = _by_label(forest, paths.own_predictions(arena, tree, numbers))
@@ -262,17 +254,13 @@ def _frame(table: dict[str, Any], columns: list[str]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(table[name], dtype=dtypes[name]) for name in columns})
 
 
-def _box(arena: Arena, tree: int, node: Any) -> NDArray[np.float64]:
-    """Return a node's box, of shape (2, n_features)."""
-    n_features = int(arena.settings["n_features"][0])
-    if not node["n_rows"]:
-        return arena.boxes[tree, node["slot"], :, :n_features]
-    box = np.full((2, n_features), math.nan)  # a leaf that keeps its samples has no stored box
-    kernels.hull_of_leaf(arena.address, tree, int(node["slot"]), box.ctypes.data)
-    return box
-
-
-def _by_name(names: list[Hashable], values: NDArray[np.float64]) -> dict[Hashable, float]:
-    """Return the values by feature name, without the missing ones."""
-    pairs = zip(names, values.tolist(), strict=True)
-    return {name: value for name, value in pairs if not math.isnan(value)}
+def _box(forest: Any, tree: int, node: Any) -> list[dict[Hashable, float]]:
+    """Return the ends of a node's box by feature, without those that are missing."""
+    arena, names = forest._arena, list(forest._features)
+    if node["n_rows"]:  # a leaf that keeps its samples has no stored box
+        box = np.full((2, len(names)), math.nan)
+        kernels.hull_of_leaf(arena.address, tree, int(node["slot"]), box.ctypes.data)
+    else:
+        box = arena.boxes[tree, node["slot"], :, : len(names)]
+    pairs = (zip(names, ends, strict=True) for ends in box.tolist())
+    return [{name: end for name, end in ends if not math.isnan(end)} for ends in pairs]

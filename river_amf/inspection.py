@@ -1,0 +1,18 @@
+"""The inside of a forest as tables: nodes, paths, weights, and importance of features.
+
+Every function raises TypeError if the model is neither a forest nor a fitted estimator of
+`river_amf.sklearn` with one.
+"""
+
+from river_amf.explain.importance import feature_importance, feature_relevance
+from river_amf.explain.linear_weights import linear_weights
+from river_amf.explain.tables import node_table, path, tree_table
+
+__all__ = [
+    "feature_importance",
+    "feature_relevance",
+    "linear_weights",
+    "node_table",
+    "path",
+    "tree_table",
+]
