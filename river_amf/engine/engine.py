@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.engine.cautions import Cautions
+from river_amf.engine.cautions import MANY_FEATURES, Cautions
 from river_amf.engine.growth import Learned, admitted, weight_learned, with_capacity, with_columns
 from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
@@ -410,7 +410,6 @@ _FIRST_CALLS: tuple[Predict, Learn] = (
     exclusive(Engine.predict_and_renew),
     exclusive(Engine.learn_and_renew),
 )
-_MANY_FEATURES = 16  # of which the presence is checked
 
 
 def _fast_predict(learned: Learned) -> Predict:
@@ -444,7 +443,7 @@ def _fast_learn(learned: Learned) -> Learn:
     assert arena is not None
     kernels.compile_for(arena, learns=True)
     encode, number_of, is_bounded = schema.encode, schema.labels.get, bool(schema.bounded)
-    n_learned, is_narrow = arena.n_learned, len(schema) < _MANY_FEATURES
+    n_learned, is_narrow = arena.n_learned, len(schema) < MANY_FEATURES
     address, of_sample, of_output = arena.address, schema.sample.address, arena.output.address
 
     def learn(engine: Engine, x: Any, y: Any, weight: float, parameters: Any) -> None:

@@ -135,7 +135,7 @@ def row_encoder(
             if len(x) != n_features:
                 return encode_gaps(x)
             values: Any = pick(x)
-            if x is sample.source and values == sample.picked:  # predicted, and now learned
+            if x is sample.source and values == sample.picked:  # as it was when it was predicted
                 return sample
             picked = values
             if column_codes:
