@@ -15,7 +15,7 @@ from river_amf.engine import engine
 from river_amf.state import arena as state
 from river_amf.state import layout
 
-GROWING = ["grow_nodes", "grow_boxes", "fit_rows", "extended"]
+GROWING = ["grown", "fit_rows", "extended"]
 VARIANTS = {
     "plain": (AMFClassifier, {}),
     "pure cells split": (AMFClassifier, {"split_pure": True}),
@@ -80,7 +80,7 @@ def test_sample_without_room_changes_nothing(monkeypatch, name):
     model, samples = untrained(name)
     for x, y in samples:
         learn_in_the_end(model, x, y, pickle.dumps(model))
-    assert set(calls) >= {"grow_nodes", "extended"}
+    assert set(calls) >= {"grown", "extended"}
     assert pickle.dumps(model) == expected
 
 
