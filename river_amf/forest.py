@@ -9,7 +9,6 @@ from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
 from typing import Any, Self, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.engine.blocks import BlockAnswers, LabeledRows, Rows, learn_block, predict_block
@@ -23,6 +22,7 @@ from river_amf.parameters import Parameters
 from river_amf.persistence import Saved
 from river_amf.persistence.values import from_json, to_json
 from river_amf.state import arena
+from river_amf.state.layout import REGRESSION
 
 _Result = TypeVar("_Result")
 
@@ -108,10 +108,7 @@ class Forest(Ensemble, Saved, Parameters):
         """
         return self._read(self._engine.nbytes)
 
-    @property
-    def _raw_memory_usage(self) -> int:
-        """The figure that river displays; its own sum would count array data twice."""
-        return self.memory_usage
+    _raw_memory_usage = memory_usage  # for river, whose own sum would count array data twice
 
     def __copy__(self) -> Self:
         """Return a deep copy: two forests sharing memory would corrupt each other."""
@@ -233,14 +230,6 @@ class Forest(Ensemble, Saved, Parameters):
 
         return self._read(explain, self, x, tree)
 
-    def _encode(self, x: dict[Any, Any]) -> NDArray[np.float64] | None:
-        """Return a sample as a row, or None before the first sample; raise if it is not valid."""
-        return self._engine.encode(x)
-
-    def _read_labels(self, y: Any, n_rows: int) -> frames.Column:
-        """Return the labels of a block as a column, or raise TypeError or ValueError."""
-        return frames.read_labels(y, n_rows)
-
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from a block of samples, with the same result as `learn_one` row by row.
 
@@ -298,13 +287,12 @@ class Forest(Ensemble, Saved, Parameters):
         rows = self._rows_of(X, self._frame_of(X))
         return self._read(predict_block, self._engine, rows, self.n_jobs, levels)
 
-    def _learn_block(
-        self, X: Any, y: Any, w: Any, *, predicts: bool, level: float = 0.0
-    ) -> BlockAnswers:
+    def _learn_block(self, X: Any, y: Any, w: Any, *, predicts: bool) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
         frame = self._frame_of(X)
         weights = frames.read_weights(w, len(frame))
-        labels = self._read_labels(y, len(frame))
+        read = frames.read_targets if self.task == REGRESSION else frames.read_labels
+        labels = read(y, len(frame))
         frames.check_order(X, y=y, w=w)
         rows = LabeledRows(self._rows_of(X, frame), labels, weights)
-        return self._read(learn_block, self._engine, rows, self, predicts, level)
+        return self._read(learn_block, self._engine, rows, self, predicts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,17 +36,9 @@ def _as_end(q: Any) -> tuple[float, bool]:
     return max(level, _LEAST_LEVEL), bool(q > 0.5)
 
 
-class Predictions(NamedTuple):
-    """The predictions for a block of rows, with two quantiles if a level is given."""
-
-    prediction: NDArray[np.float64]
-    lower: NDArray[np.float64] | None
-    upper: NDArray[np.float64] | None
-
-    def intervals(self) -> NDArray[np.float64]:
-        """Return the hull of the quantiles and the prediction, of shape (n_samples, 2)."""
-        numbers = np.array(self)
-        return np.stack([numbers.min(axis=0), numbers.max(axis=0)], axis=1)
+def intervals(ends: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the hulls, of shape (n_samples, 2), of predictions and quantiles (3, n_samples)."""
+    return np.stack([ends.min(axis=0), ends.max(axis=0)], axis=1)
 
 
 class AMFRegressor(Forest, base.MiniBatchRegressor):
@@ -321,7 +313,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         [10.0, 10.0]
         """
         frame = self._frame_of(X)
-        return frames.number_series(frame, self._predict_rows(X)[0].prediction)
+        return frames.number_series(frame, self._predict_rows(X)[0][0])
 
     def predict_interval_many(self, X: Any, level: float = LEVEL) -> Any:
         """Predict an interval for each row of a dataframe, as `predict_interval_one` does.
@@ -343,8 +335,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         check_level("level", level)
         frame = self._frame_of(X)
-        ends = self._predict_rows(X, [float(level)])[0].intervals()
-        return frames.proba_frame(frame, ["lower", "upper"], ends)
+        [ends] = self._predict_rows(X, [float(level)])
+        return frames.proba_frame(frame, ["lower", "upper"], intervals(ends))
 
     def predict_quantile_many(self, X: Any, q: float | Sequence[float]) -> Any:
         """Predict quantiles of the target of each row, as `predict_quantile_one` does.
@@ -366,17 +358,14 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         levels, are_upper = zip(*map(_as_end, np.ravel(q)), strict=True)
         frame, ends = self._frame_of(X), self._predict_rows(X, levels)
-        quantiles: list[Any] = [
-            end[1 + is_upper] for end, is_upper in zip(ends, are_upper, strict=True)
-        ]
+        quantiles = [end[1 + is_upper] for end, is_upper in zip(ends, are_upper, strict=True)]
         if not np.ndim(q):
             return frames.number_series(frame, quantiles[0])
         return frames.proba_frame(frame, [*np.ravel(q)], np.stack(quantiles, axis=1))
 
-    def _predict_rows(self, X: Any, levels: Sequence[float | None] = (None,)) -> list[Predictions]:
-        """Predict each row, with quantiles at each of the levels that is not None."""
-        answers = self._predict_block(X, [level or 0.0 for level in levels])
-        return [*map(self._predictions, answers, levels)]
+    def _predict_rows(self, X: Any, levels: Sequence[float] = (0.0,)) -> list[NDArray[np.float64]]:
+        """Predict each row, with both quantiles at each level but 0: of shape (3, n_samples)."""
+        return [*map(self._ends, self._predict_block(X, levels), levels)]
 
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
@@ -394,21 +383,13 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         [0.0, 10.0]
         """
         answers = self._learn_block(X, y, w, predicts=True)
-        return frames.number_series(self._frame_of(X), self._predictions(answers).prediction)
+        return frames.number_series(self._frame_of(X), self._ends(answers)[0])
 
-    def _predictions(self, block: BlockAnswers, level: float | None = None) -> Predictions:
-        """Return predictions, and quantiles if there is a level, given the forest's answers."""
-        origin, of_nothing = sum(block.labels), {LOCATION: 0.0}
-        if level is not None:
-            of_nothing[LOWER], of_nothing[UPPER] = self._labels.no_quantiles(level)
-        columns = [
-            np.where(block.n_known > 0, block.answers[:, k] + origin, before_any)
-            for k, before_any in of_nothing.items()
-        ]
-        return Predictions(*columns, *[None] * (3 - len(columns)))
-
-    def _read_labels(self, y: Any, n_rows: int) -> frames.Column:
-        return frames.read_targets(y, n_rows)
+    def _ends(self, block: BlockAnswers, level: float = 0.0) -> NDArray[np.float64]:
+        """Return predictions and quantiles, of shape (3, n_samples), given the forest's answers."""
+        ends: NDArray[np.float64] = block.answers[:, [LOCATION, LOWER, UPPER]].T + sum(block.labels)
+        ends[:, block.n_known == 0] = [[0.0], *([q] for q in self._labels.no_quantiles(level))]
+        return ends
 
 
 class AdaptiveAMFRegressor(AMFRegressor):

@@ -79,7 +79,7 @@ class LabeledRows(NamedTuple):
 
 
 def predict_block(
-    engine: Engine, rows: Rows, n_jobs: int, levels: Sequence[float] = (0.0,)
+    engine: Engine, rows: Rows, n_jobs: int, levels: Sequence[float]
 ) -> list[BlockAnswers]:
     """Return the predictions for a block, once with quantiles at each of these levels."""
     labels = engine.schema.labels
@@ -92,7 +92,7 @@ def predict_block(
 
 def _predicted(engine: Engine, rows: Rows, n_jobs: int, level: float) -> NDArray[np.float64]:
     schema, arena = engine.learned
-    answers: NDArray[np.float64] = schema.labels.blank_answers(rows.n_rows, 0, level)
+    answers: NDArray[np.float64] = schema.labels.blank_answers(rows.n_rows, level=level)
     if arena is None:
         are_bad = sum(map(is_bad, rows.columns), np.full(rows.n_rows, bool(rows.samples)))
         for row in np.flatnonzero(are_bad).tolist():
@@ -132,25 +132,19 @@ def predict_encoded(engine: Engine, block: Block, n_jobs: int) -> None:
 
 
 def learn_block(
-    engine: Engine, rows: LabeledRows, parameters: Parameters, predicts: bool, level: float = 0.0
+    engine: Engine, rows: LabeledRows, parameters: Parameters, predicts: bool
 ) -> BlockAnswers:
     """Learn a block of rows; if `predicts`, predict each one before it is learned."""
-    return _Learner(engine, rows, parameters, predicts, level).run()
+    return _Learner(engine, rows, parameters, predicts).run()
 
 
 class _Learner:
     """A block of rows that an engine is learning."""
 
     def __init__(
-        self,
-        engine: Engine,
-        rows: LabeledRows,
-        parameters: Parameters,
-        predicts: bool,
-        level: float,
+        self, engine: Engine, rows: LabeledRows, parameters: Parameters, predicts: bool
     ) -> None:
-        self.engine, self.rows, self.parameters = engine, rows, parameters
-        self.predicts, self.level = predicts, level
+        self.engine, self.rows, self.parameters, self.predicts = engine, rows, parameters, predicts
         self.n_rows = len(rows.weights)
         self.n_known = np.zeros(self.n_rows, np.int64)
 
@@ -166,7 +160,7 @@ class _Learner:
         check_totals(engine.total_weight, weights, self.parameters.task, are_rows=True)
         n_restarts = 0 if engine.arena is None else engine.arena.trees["n_restarts"].copy()
         labels = engine.schema.labels
-        self.answers = labels.blank_answers(self.n_rows, n_new_labels, self.level)
+        self.answers = labels.blank_answers(self.n_rows, n_new_labels)
         start = 0
         for row in odd:
             self._learn_ordinary(range(start, row))
@@ -227,7 +221,7 @@ class _Learner:
         engine, (x, y, weight) = self.engine, self.rows.at(row)
         self.n_known[row] = len(engine.schema.labels)
         if self.predicts and engine.arena is not None:
-            answer = in_row(row, engine.raw_answer, x, self.level)
+            answer = in_row(row, engine.raw_answer, x)
             self.answers[row, : len(answer)] = answer
         in_row(row, engine.learn_any, x, y, weight, self.parameters)
 

@@ -288,7 +288,7 @@ class Engine(Guarded):
             schema.read_features(x)  # raises
         self.late.hold_unusual(schema, arena)
 
-    def raw_answer(self, x: Any, level: float) -> list[float]:
+    def raw_answer(self, x: Any, level: float = 0.0) -> list[float]:
         """Return the answer of the kernels, with quantiles at a level unless it is 0."""
         schema, arena = self.learned
         assert arena is not None

@@ -191,7 +191,7 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     """Return the table of `path` for a forest that no other thread changes."""
     prediction = "estimate" if forest.task == layout.REGRESSION else "proba"
     columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest.task], prediction]
-    values = forest._encode(x)
+    values = forest._engine.encode(x)
     if values is None:
         return pd.DataFrame(columns=columns)
     arena = forest._arena

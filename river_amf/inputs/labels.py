@@ -103,7 +103,7 @@ class Labels:
         """The number of columns of the forest's answers."""
         return len(self.index)
 
-    def blank_answers(self, n_rows: int, n_new: int, level: float) -> NDArray[np.float64]:
+    def blank_answers(self, n_rows: int, n_new: int = 0, level: float = 0.0) -> NDArray[np.float64]:
         """Return an array for the answers to a block, once there are so many more labels."""
         return np.zeros((n_rows, self.width + n_new))
 

@@ -119,7 +119,7 @@ class Targets:
         assert self.origin is not None
         return float(buffer[LOCATION]) + self.origin
 
-    def blank_answers(self, n_rows: int, n_new: int, level: float) -> NDArray[np.float64]:
+    def blank_answers(self, n_rows: int, n_new: int = 0, level: float = 0.0) -> NDArray[np.float64]:
         """Return an array for the answers to a block, with quantiles at a level unless it is 0."""
         answers = np.zeros((n_rows, ANSWER))
         answers[:, LOWER] = level

@@ -116,13 +116,13 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
         for q in () if quantiles is None else quantiles:
             regressor.check_level("quantiles", q)
         model, rows = self._fitted_model(), self._read(X)
-        [predictions] = model._predict_rows(rows, [interval])
+        [ends] = model._predict_rows(rows, [interval or 0.0])
         if interval is not None:
-            return predictions.prediction, predictions.intervals()
+            return ends[0], regressor.intervals(ends)
         if quantiles is not None:
             frame = nw.from_native(model.predict_quantile_many(rows, [*quantiles]))
-            return predictions.prediction, frame.to_numpy()
-        return predictions.prediction
+            return ends[0], frame.to_numpy()
+        return ends[0]
 
 
 class AdaptiveAMFRegressor(AMFRegressor):
