@@ -96,23 +96,6 @@ def coarse_stream(n_samples: int) -> Iterator[Sample]:
         yield x, (x["a"] + x["b"] > 5) ^ (rng.random() < 0.05), 1.0
 
 
-SHADES = [f"{letter}{digit}" for letter in "pqrs" for digit in range(6)]
-
-
-def visits(n_samples: int, seed: int = 3) -> Iterator[Sample]:
-    """Yield samples with a few steady colors, rare shades, and a session that never comes back."""
-    rng = random.Random(seed)
-    for i in range(n_samples):
-        color = rng.choice(SHADES[:3]) if rng.random() < 0.6 else rng.choice(SHADES)
-        x: dict[Any, Any] = {"size": rng.random(), "color": color, "session": f"session {i:04}"}
-        if i > n_samples // 2:
-            x["late"] = rng.choice(SHADES).upper()
-        if rng.random() < 0.1:
-            x["color"] = None
-        label = (color < "p3") ^ (x["size"] < 0.2)
-        yield x, str(label) if i < n_samples // 3 else f"{label} later", rng.choice([1.0, 0.0, 2.0])
-
-
 STREAM = list(mixed_stream(900))
 COARSE_STREAM = list(coarse_stream(900))
 QUESTIONS = [x for x, _, _ in STREAM[::30]] + [{}, {"fine": 1e9}, {"color": "never seen"}]
