@@ -38,7 +38,7 @@ VARIANTS = {
 
 
 def pickled(model: Any) -> bytes:
-    """Return the pickle of a model, without the predictions that wait for their labels."""
+    """Return the pickle of a model, without the predictions whose labels are delayed."""
     twin = copy.deepcopy(model)
     twin._engine.late = LateLabels()
     return pickle.dumps(twin)
@@ -109,7 +109,7 @@ def learn(model: Any, samples: Iterable[Sample]) -> Any:
 
 
 def trained(samples: Iterable[Sample], kind: Any = AMFClassifier, **parameters: Any) -> Any:
-    """Return a small forest that has learnt the samples."""
+    """Return a small forest that has learned the samples."""
     return learn(kind(**({"n_estimators": 3, "seed": 42} | parameters)), samples)
 
 
