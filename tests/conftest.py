@@ -106,7 +106,7 @@ SLOW = re.findall(
     """
     baselines benchmarks cache capacity cli cli_files cli_predict cli_regression
     command_robustness comparison copies damage everyday_files futures inside_river
-    inspect_regressors keyed large late_labels limits live many memory
+    inspect_regressors keyed large late_labels limits linear_models live many
     mismatch naive naive_regression no_jit notebooks numbers open_files outliers
     package parts paths plot_tree predicted_before progressive recipes records relevance report
     river_models sklearn stateful tracks validation warm_up
