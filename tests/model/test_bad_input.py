@@ -83,6 +83,8 @@ def assert_refused(model, error, words, x=GOOD, y=0, w=1.0):
     if isinstance(model, OnlineDummyClassifier):
         return
     n_features, is_of_x = len(model._features), x is not GOOD
+    if is_of_x:
+        assert refusal(model, error, model.learn_one, x, y, w=0) == message
     predicts = is_of_x and (not n_features or all(map(model._features.is_known, x)))
     if predicts:  # unknown features are ignored
         assert refusal(model, error, model.predict_one, x) == message
