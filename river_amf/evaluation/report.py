@@ -95,7 +95,7 @@ def report(
     """Run models over one stream, test-then-train, and report what happened along it.
 
     This is `compare`, with more that is recorded on the way: about 300 points of each curve,
-    whatever the length of the stream, and a few numbers about each prediction.
+    for a stream of any length, and a few numbers about each prediction.
 
     Parameters
     ----------

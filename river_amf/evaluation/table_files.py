@@ -135,7 +135,7 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
 
 @contextmanager
 def _reading(name: str, kind: str, encoding: str = "") -> Iterator[None]:
-    """Raise EvaluationError for whatever is wrong with a file."""
+    """Raise EvaluationError for any error in a file."""
     try:
         yield
     except EvaluationError:
