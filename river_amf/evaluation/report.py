@@ -126,7 +126,9 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
     stream, runs = comparison.stream, comparison.runs
     first = next(iter(runs.values()))
     assert stream is not None and first.steps is not None  # or nothing was recorded
-    recorders = {n: run.recorder for n, run in runs.items() if run.recorder and run.n_samples}
+    recorders = {
+        n: run.recorder for n, run in runs.items() if run.recorder and run.recorder.n_samples
+    }
     tables = {name: recorder.tables() for name, recorder in recorders.items()}
     curves = pd.DataFrame(columns=["model", "n_samples"])
     if recorders:
