@@ -94,6 +94,12 @@ ADVICE = {
         {"no_header": True},
     ),
     "years": ("land,2019,2020,2021,target\n" + "x,1,2,3,a\ny,2,3,1,b\n" * 9, [], {}),
+    "declared categories": (
+        "@relation t\n@attribute a {1,2,3,other}\n@attribute y {x,z}\n@data\n"
+        + "1,x\n2,z\n3,x\nother,z\n" * 30,
+        [],
+        {},
+    ),
     "labels that all differ": (
         table("a,b,id", 200, lambda i: f"{i % 5},{'xy'[i % 2]},u{i * 7919 % 1000}"),
         ["'id': 200 labels.*--target"],
