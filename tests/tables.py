@@ -161,9 +161,9 @@ def log_wbar_root(model: AMFClassifier, table: pd.DataFrame) -> float:
 
 def best_pruning(cell: naive.Cell, split_prior: float, dirichlet: float) -> float:
     """Return min over prunings T of L(T) - log pi(T), by recursion."""
-    own = naive.loss(cell.counts, dirichlet)
+    loss = naive.loss(cell.counts, dirichlet)
     if cell.left is None or cell.right is None:
-        return own
+        return loss
     below = best_pruning(cell.left, split_prior, dirichlet)
     below += best_pruning(cell.right, split_prior, dirichlet)
-    return min(own - math.log1p(-split_prior), below - math.log(split_prior))
+    return min(loss - math.log1p(-split_prior), below - math.log(split_prior))

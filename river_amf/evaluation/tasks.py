@@ -29,8 +29,8 @@ class Task:
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
     descriptions: Mapping[str, str]  # of the baselines
     usual: tuple[str, ...]  # the baselines of a comparison
-    floors: tuple[str, ...]  # baselines that need no features, which others should beat
-    reference: tuple[str, ...]  # those of them that are always beside other models
+    floors: tuple[str, ...]  # baselines that need no features
+    reference: tuple[str, ...]  # the floors that are beside all models
 
     def maker(
         self, name: str, seed: int | None, *, reason: str = "", has_words: bool = False
@@ -57,7 +57,7 @@ class Task:
         raise EvaluationError(f"{what} ({suggest(name, list(makers))})")
 
     def check(self, name: str, model: Any, reason: str = "") -> None:
-        """Raise TypeError if a model is for the other task; the reason says why it is this one."""
+        """Raise TypeError if a model is for the other task; `reason` is why it is this one."""
         other = of_models([model])
         if other is not None and other is not self:
             raise TypeError(self._refusal(name, other, reason))
