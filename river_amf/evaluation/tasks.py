@@ -83,7 +83,7 @@ CLASSIFICATION = Task(
     kind=base.Classifier,
     noun="classifier",
     models=baselines.classifiers,
-    descriptions=baselines.DESCRIPTIONS,
+    descriptions={name: baselines.DESCRIPTIONS[name] for name in baselines.classifiers()},
     usual=(
         *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
         *("amf", "adaptive"),
@@ -96,7 +96,7 @@ REGRESSION = Task(
     kind=base.Regressor,
     noun="regressor",
     models=baselines.regressors,
-    descriptions=baselines.REGRESSOR_DESCRIPTIONS,
+    descriptions={name: baselines.DESCRIPTIONS[name] for name in baselines.regressors()},
     usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", "amf", "adaptive"),
     floors=("last-value", "mean"),
     reference=("mean", "last-value"),

@@ -150,12 +150,12 @@ class Workers(Guarded):
         refs = [self._sent(call, i) for i in to]
         for i, ref in zip(to, refs, strict=True):
             try:
-                result, given = self._result(ref, call, i)
+                result, caught = self._result(ref, call, i)
             except RayTaskError as error:
                 errors.append(error.cause)
             else:
                 results.append(result)
-                messages |= {str(message): message for message in given}
+                messages |= {str(message): message for message in caught}
         return results, messages.values(), errors
 
     def _sent(self, call: bytes, i: int) -> Any:
@@ -167,7 +167,7 @@ class Workers(Guarded):
         return self._actors[i].call.remote(call)
 
     def _result(self, ref: Any, call: bytes, i: int) -> Any:
-        """Wait for the result of a call, which is repeated if the actor dies."""
+        """Return the result of a call, which is repeated if the actor dies."""
         for n_deaths in range(1, _MOST_DEATHS + 1):
             try:
                 return pickle.loads(ray.get(ref))

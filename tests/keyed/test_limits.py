@@ -251,20 +251,6 @@ def interrupted(number, call, *arguments):
     return False
 
 
-def test_interrupted_flush_leaves_the_last_one(tmp_path):
-    came, number, positions = True, 0, []
-    while came:
-        number += 1
-        model = opened(tmp_path)
-        learn(model, "a", n=1)
-        came = interrupted(number, model.flush, number)
-        positions.append(model.position)
-        model.close()
-        with opened(tmp_path) as model:
-            assert model.position == positions[-1]
-    assert positions == [None] * (number - 1) + [number] and number > 10
-
-
 def test_interrupted_calls_learn_all_or_nothing():
     came, number = True, 0
     while came:
