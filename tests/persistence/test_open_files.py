@@ -27,19 +27,16 @@ def test_open_files_are_used_from_their_position(path, opener):
         assert pickle.dumps(AMFClassifier.load(file)) == pickle.dumps(model)
 
 
-def test_other_places_are_refused(path):
+@pytest.mark.parametrize(
+    ("call", "method"), [(AMFClassifier().save, "write"), (river_amf.load, "read")]
+)
+def test_other_places_are_refused(path, call, method):
     path.touch()
-    for call, method in ((AMFClassifier().save, "write"), (river_amf.load, "read")):
-        for other in (3, None, [b"a"]):
-            with pytest.raises(
-                TypeError, match=f"a path or a binary file with a method '{method}'"
-            ):
-                call(other)
-        with (
-            open(path, "r+") as file,
-            pytest.raises(TypeError, match=f"text mode; .*{method[0]}b'"),
-        ):
-            call(file)
+    for other in (3, None, [b"a"]):
+        with pytest.raises(TypeError, match=f"a path or a binary file with a method '{method}'"):
+            call(other)
+    with open(path, "r+") as file, pytest.raises(TypeError, match=f"text mode; .*{method[0]}b'"):
+        call(file)
 
 
 class Short:
