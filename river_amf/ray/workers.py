@@ -108,13 +108,9 @@ class Workers(Guarded):
                 self._make_checkpoints()
             except Exception as error:
                 self._most_bytes = 2 * self._n_bytes
-                warnings.warn(
-                    f"no checkpoint of the workers could be made, and the next one is tried after "
-                    f"{self._n_bytes} more bytes; until then this process keeps the "
-                    f"{len(self._past.calls)} calls since the last one: {error}",
-                    RuntimeWarning,
-                    stacklevel=4,
-                )
+                what = f"this process keeps the {len(self._past.calls)} calls since the last one"
+                message = f"no checkpoint of the workers could be made, and {what}: {error}"
+                warnings.warn(message, RuntimeWarning, stacklevel=4)
         return results
 
     @exclusive
