@@ -87,7 +87,7 @@ CLASSIFICATION = Task(
     name=streams.CLASSIFICATION,
     kind=base.Classifier,
     models=baselines.classifiers,
-    descriptions=baselines.DESCRIPTIONS,
+    descriptions={name: baselines.DESCRIPTIONS[name] for name in baselines.classifiers()},
     usual=(
         *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
         *FORESTS,
@@ -99,7 +99,7 @@ REGRESSION = Task(
     name=streams.REGRESSION,
     kind=base.Regressor,
     models=baselines.regressors,
-    descriptions=baselines.REGRESSOR_DESCRIPTIONS,
+    descriptions={name: baselines.DESCRIPTIONS[name] for name in baselines.regressors()},
     usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", *FORESTS),
     floors=("last-value", "mean"),
     reference=("mean", "last-value"),
