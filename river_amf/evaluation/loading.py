@@ -265,7 +265,7 @@ def _load_file(
     is_headed = not (layout["no_header"] or table.is_typed)
     notes = [advice.on_names([*table.frame]) if is_headed else None]
     columns = {target: odd} | {
-        k: advice.on_feature(_facts(table, layout, k, values, kinds[k]))
+        k: advice.on_feature(_facts(table, layout, k, values, reader.kinds[str(k)]))
         for k, values in rows.frame.items()
         if k in features and k not in texts
     }
