@@ -106,10 +106,10 @@ class Workers(Guarded):
         if self._n_bytes > self._most_bytes:
             try:
                 self._make_checkpoints()
-            except Exception as error:
+            except Exception as failure:
                 self._most_bytes = 2 * self._n_bytes
                 what = f"this process keeps the {len(self._past.calls)} calls since the last one"
-                message = f"no checkpoint of the workers could be made, and {what}: {error}"
+                message = f"no checkpoint of the workers could be made, and {what}: {failure}"
                 warnings.warn(message, RuntimeWarning, stacklevel=4)
         return results
 

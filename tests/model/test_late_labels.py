@@ -1,4 +1,4 @@
-"""Delayed labels score what was predicted at the time (DESIGN.md: late labels).
+"""Delayed labels score what was predicted at the time (DESIGN.md: delayed labels).
 
 `test_call_sequences.py` has them in any sequence of calls: blocks, copies, files, words.
 """
