@@ -193,7 +193,7 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest.task], prediction]
     values = forest._engine.encode(x)
     if values is None:
-        return pd.DataFrame(columns=columns)
+        return pd.DataFrame({name: [] for name in columns})
     arena = forest._arena
     steps = paths.walk(arena, tree, values)
     numbers = steps["node"]

@@ -109,8 +109,8 @@ class Workers(Guarded):
             except Exception as failure:
                 self._most_bytes = 2 * self._n_bytes
                 what = f"this process keeps the {len(self._past.calls)} calls since the last one"
-                message = f"no checkpoint of the workers could be made, and {what}: {failure}"
-                warnings.warn(message, RuntimeWarning, stacklevel=4)
+                text = f"no checkpoint of the workers could be made, and {what}: {failure}"
+                warnings.warn(text, RuntimeWarning, stacklevel=4)
         return results
 
     @exclusive

@@ -47,7 +47,7 @@ def check_same_answer(model, reference, x):
         expected = reference.predict_proba_one(x)
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-11)
         return
-    scale = 1.0 + max((abs(y) for tree in reference.trees[:1] for y, _ in tree.learnt), default=0.0)
+    scale = 1.0 + max((abs(y) for tree in reference.trees[:1] for y, _ in tree.learned), default=0.0)
     tolerance = test_naive_regression.TOLERANCE * scale
     assert model.predict_one(x) == pytest.approx(reference.predict_one(x), abs=tolerance)
 
