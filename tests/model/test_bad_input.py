@@ -334,6 +334,19 @@ def test_label_that_names_no_column_is_refused(make, label):
         assert "cannot name a column" in refusal(model, ValueError, call, X, *more)
 
 
+class Interrupted:
+    """Raises an error of its own, as a signal handler may, when it is hashed."""
+
+    def __hash__(self):
+        raise ValueError("of the handler")
+
+
+def test_error_of_hash_is_raised_as_it_is():
+    model = trained()
+    for x, y in ((GOOD | {"color": Interrupted()}, 0), (GOOD, Interrupted())):
+        assert refusal(model, ValueError, model.learn_one, x, y) == "of the handler"
+
+
 def test_values_that_do_not_compare_are_refused():
     one, other, model = decimal.Decimal(1), np.int64(1), fresh()
     X, shapes = pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"shape": objects((one,), (other,))})
