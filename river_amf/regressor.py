@@ -124,12 +124,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
 
     Notes
     -----
-    A forest is a sequence of its trees, to look at: `len(model)`, `model[0].n_nodes`, iteration.
-
-    Parameters are read-only after the first sample. Invalid features and weights raise errors as in
-    `AMFClassifier`; so do targets that are not finite, not numbers, or further than 1e100 from the
-    first one. The model is unchanged then. Threads, interrupts and lack of memory are treated as
-    there, too.
+    The notes on `AMFClassifier` hold here, too: on trees, errors, threads and interrupts.
 
     With linear models, an outlier among the targets does little harm: if it is further from the
     trend than ten times the root mean square of about a hundred recent errors, it is clipped to
