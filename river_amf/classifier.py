@@ -28,9 +28,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     disappear at any time. Members of a `StrEnum` and other instances of subclasses of str, bytes,
     int and float are converted to the built-in type.
 
-    For text as a bag of words use `AdaptiveAMFClassifier(absent="zero")`: the count of an absent
-    word is 0, not missing. A linear model uses all words, and the trees the most informative ones.
-
     Parameters
     ----------
     n_estimators
