@@ -28,9 +28,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     disappear at any time. Members of a `StrEnum` and other instances of subclasses of str, bytes,
     int and float are converted to the built-in type.
 
-    For text as a bag of words use `AdaptiveAMFClassifier(absent="zero")`: the count of an absent
-    word is 0, not missing. A linear model uses all words, and the trees the most informative ones.
-
     Parameters
     ----------
     n_estimators
@@ -135,10 +132,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     -----
     A forest is a sequence of its trees, to look at: `len(model)`, `model[0].n_nodes`, iteration.
 
-    Parameters are read-only after the first sample. Ties go to the label seen first. The following
-    raise `ValueError` or `TypeError` and leave the model unchanged: an infinite value, a number for
-    a categorical feature or the reverse (unless `on_mismatch="missing"`), a date or an unhashable
-    value, a missing label, and a negative or infinite weight.
+    Parameters are read-only after the first sample. Ties go to the label seen first. A call that
+    raises `ValueError` or `TypeError` leaves the model unchanged; `learn_one` lists the reasons.
 
     Any thread may make any call at any time: a lock lets one call at a time use the model.
     Copies and files hold the model as it is between two calls. In a process that was forked while

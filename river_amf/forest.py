@@ -186,13 +186,11 @@ class Forest(Ensemble, Saved, Parameters):
         """Explain the prediction for one sample as text.
 
         The text shows the predictions of the forest, its trees and its linear models, with their
-        weights, and the path of the sample down a tree: at each node the condition that the sample
-        meets, the share that the node takes of the remaining mass, the resulting mass in the tree's
-        prediction, its own probability of the predicted label, and its samples and label counts
-        (`inspection.path` returns the path as a table). Of linear models it lists the inputs that
-        separate the two most probable labels most. A regressor shows an interval, scales of errors,
-        and means and deviations of targets instead; with a learned vote and a trend, also how
-        voters are combined, and which inputs add most to the trend.
+        weights, and the path of the sample down a tree (`inspection.path` explains its columns).
+        Of linear models it lists the inputs that separate the two most probable labels most. A
+        regressor shows an interval, scales of errors, and means and deviations of targets instead;
+        with a learned vote and a trend, also how voters are combined, and which inputs add most to
+        the trend.
 
         Parameters
         ----------

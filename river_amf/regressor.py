@@ -57,9 +57,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     appear and disappear at any time, as for `AMFClassifier`. A target is any real number: int,
     float, bool or a scalar of numpy, Decimal or Fraction.
 
-    `predict_interval_one` returns an interval that holds the prediction, and the target with the
-    given probability, even while the stream drifts.
-
     For streams that drift, and for targets that change smoothly with the features, use
     `AdaptiveAMFRegressor`.
 
@@ -67,12 +64,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     ----------
     n_estimators
         Number of trees.
-    max_nodes
-        Maximum number of nodes per tree. Once a tree has reached it, the least useful of its splits
-        make room for new ones, and its average over prunings is no longer exact. `None` means no
-        limit: each tree then gets up to two nodes per sample.
-    max_categories, on_mismatch, max_delayed_labels
-        As in `AMFClassifier`.
+    max_nodes, max_categories, on_mismatch, max_delayed_labels
+        As in `AMFClassifier`. Without a limit of nodes, a tree gets up to two per sample.
     vote
         `"mean"` averages the trees. `"learned"` stacks[^5] all experts there are: a small ridge
         regression, which forgets, weighs the trees with even and with odd indices, the means of
@@ -93,10 +86,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         whose last value is hard to beat, if labels come in time. Long delays make both stale. With
         `None`, predictions depend on the features alone.
     fading_factor
-        For streams that drift: each node keeps a second mean and variance, in which older samples
-        are multiplied by this factor gamma, in (0, 1), at every visit. It predicts a mixture of
-        both distributions, each weighted by how well it has predicted recently (see
-        `fading_share`). With `None` nothing is forgotten.
+        As in `AMFClassifier`, with a second mean and variance in place of the counts.
     drift_threshold
         For drifts that make the splits themselves useless: every second tree restarts when the mean
         of its recent losses exceeds its long-run mean by this many standard errors and by at least
@@ -107,29 +97,17 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         `"relevance"` too, or `"unit"`. Relevance to a target is the larger of the squared
         correlation and the correlation ratio over 16 parts of the feature's range, in the last few
         hundred samples.
-    n_jobs
+    n_jobs, seed
         As in `AMFClassifier`.
-    seed
-        Seed of the random numbers, for reproducible results.
 
     Other Parameters
     ----------------
-    step
-        Learning rate eta of the aggregation weights, > 0. With 1, the average is the exact Bayesian
-        mixture. Unlike in river, nothing depends on the unit of the target.
-    use_aggregation
-        Whether a tree predicts with all its prunings (`True`) or with its leaf alone (`False`).
-    split_prior
-        Prior probability b that a node is split, in (0, 1). The paper uses 0.5.
+    step, use_aggregation, split_prior
+        As in `AMFClassifier`. Unlike in river, `step` does not depend on the unit of the target.
 
     Notes
     -----
-    A forest is a sequence of its trees, to look at: `len(model)`, `model[0].n_nodes`, iteration.
-
-    Parameters are read-only after the first sample. Invalid features and weights raise errors as in
-    `AMFClassifier`; so do targets that are not finite, not numbers, or further than 1e100 from the
-    first one. The model is unchanged then. Threads, interrupts and lack of memory are treated as
-    there, too.
+    The notes on `AMFClassifier` hold here, too: on trees, errors, threads and interrupts.
 
     With linear models, an outlier among the targets does little harm: if it is further from the
     trend than ten times the root mean square of about a hundred recent errors, it is clipped to

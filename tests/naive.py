@@ -72,13 +72,6 @@ def log_w(cell, *, step, dirichlet):
     return -step * loss(cell.counts, dirichlet)
 
 
-def closed_form_log_odds(cell, *, split_prior, step, dirichlet):
-    """Return the log-odds of a node for itself against its children; infinite at a leaf."""
-    log_odds = {}
-    weigh(cell, lambda v: log_w(v, step=step, dirichlet=dirichlet), split_prior, log_odds)
-    return log_odds[cell]
-
-
 def brute_force_prediction(cell, path, *, split_prior, step, dirichlet):
     """Average the predictions of all prunings, each weighted by pi(T) exp(-eta L(T)).
 

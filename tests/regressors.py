@@ -5,11 +5,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from forests import QUESTIONS, STREAM
+from forests import QUESTIONS, STREAM, Sample, learn
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor
-
-Sample = tuple[dict[Any, Any], Any, float]
 
 REGRESSORS = {
     "default": {},
@@ -47,13 +45,6 @@ NUMBERS = with_numbers(STREAM)
 def fresh(kind: Any = AMFRegressor, **parameters: Any) -> Any:
     """Return a small forest that has learned nothing."""
     return kind(**({"n_estimators": 3, "seed": 42} | parameters))
-
-
-def learn(model: Any, samples: Iterable[Sample]) -> Any:
-    """Let a model learn samples one by one; returns it."""
-    for x, y, weight in samples:
-        model.learn_one(x, y, weight)
-    return model
 
 
 def trained(samples: Iterable[Sample], **parameters: Any) -> Any:

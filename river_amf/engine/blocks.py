@@ -157,7 +157,7 @@ class _Learner:
             if self.parameters.max_words is None:
                 raise
             odd, n_new_labels = self._odd_rows_of_words()
-        check_totals(engine.total_weight, weights, self.parameters.task, are_rows=True)
+        check_totals(engine.weight_of(0), weights, self.parameters.task, are_rows=True)
         n_restarts = 0 if engine.arena is None else engine.arena.trees["n_restarts"].copy()
         labels = engine.schema.labels
         self.answers = labels.blank_answers(self.n_rows, n_new_labels)
@@ -268,7 +268,7 @@ class _Learner:
         schema, arena = engine.learned
         assert arena is not None
         n_left = len(block.values) - start
-        factor = growth_factor(arena, n_left)
+        factor = growth_factor(engine.weight_of(0), n_left)
         arena, n_ready = with_ready(arena, min(block.chunk, n_left), factor)
         stop = start + n_ready
         new = [category for category in categories if start <= category.row < stop]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.engine.cautions import MANY_FEATURES, Cautions
-from river_amf.engine.growth import Learned, admitted, weight_learned, with_capacity, with_columns
+from river_amf.engine.growth import Learned, admitted, with_capacity, with_columns
 from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
 from river_amf.engine.settings import Parameters, begin, schema_of
@@ -77,10 +77,10 @@ class Engine(Guarded):
         """The arena, None before the first sample."""
         return self.learned.arena
 
-    @property
-    def total_weight(self) -> float:
-        """The sum of the weights of all samples."""
-        return weight_learned(self.arena)
+    def weight_of(self, tree: int) -> float:
+        """Return the sum of the weights that a tree has learned, of the first that of all."""
+        root = NONE if self.arena is None else int(self.arena.trees["root"][tree])
+        return 0.0 if root == NONE else float(self.arena.nodes["n_samples"][tree, root])
 
     def nbytes(self) -> int:
         """Return the bytes of the arrays, including spare capacity, and of names and categories."""
@@ -146,7 +146,7 @@ class Engine(Guarded):
         if status == INFINITE:
             self.schema.read_features(x)  # raises
         elif status == TOO_HEAVY:
-            check_totals(self.total_weight, [weight], self.arena.task)  # raises
+            check_totals(self.weight_of(0), [weight], self.arena.task)  # raises
 
     def _run(
         self, target: float, weight: float, is_late: bool = False, status: int | None = None
@@ -180,7 +180,7 @@ class Engine(Guarded):
     ) -> None:
         """Learn a sample that brings a new label, features, words or categories."""
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
-            check_totals(self.total_weight, [weight], parameters.task)
+            check_totals(self.weight_of(0), [weight], parameters.task)
         self._check_presence(learned)
         self._check_nodes(learned, reading)
         before, is_at_once = self.schema, self.late.take_back(*self.learned, reading.row)

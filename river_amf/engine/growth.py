@@ -137,17 +137,9 @@ def with_capacity(arena: Arena, missing: int, factor: float = 2.0) -> Arena:
     return arena
 
 
-def growth_factor(arena: Arena, to_come: int) -> float:
-    """Return the factor by which to enlarge full arrays with `to_come` samples left in a block."""
+def growth_factor(weight: float, to_come: int) -> float:
+    """Return the factor by which to enlarge full arrays, after a weight, for samples to come."""
     # About what those samples will need, so that the arrays are seldom moved. Trees grow a little
     # more slowly than the stream.
-    factor = math.pow(1.0 + to_come / max(weight_learned(arena), 1.0), 0.8)
+    factor = math.pow(1.0 + to_come / max(weight, 1.0), 0.8)
     return min(max(_LEAST_GROWTH, factor), _MOST_GROWTH)
-
-
-def weight_learned(arena: Arena | None) -> float:
-    """Return the sum of the weights of all samples."""
-    root = kernels.NONE if arena is None else int(arena.trees["root"][0])
-    return (
-        0.0 if arena is None or root == kernels.NONE else float(arena.nodes["n_samples"][0, root])
-    )

@@ -45,9 +45,6 @@ class LateLabels:
         self._numbers: dict[bytes, list[int]] = {}  # by key
         self._next = 0
 
-    def __len__(self) -> int:
-        return len(self.waiting)
-
     @property
     def nbytes(self) -> int:
         """Bytes of the predictions and their keys."""

@@ -32,9 +32,8 @@ NO_LIMIT = 2**31 - 1  # 32-bit links
 def begin(parameters: Parameters) -> Arena:
     """Return the arena of a forest that has not learned any samples."""
     n_trees = parameters.n_estimators
-    n_linear_models = n_linear_models_of(parameters)
+    n_linear_models, n_trends = n_experts_of(parameters)
     sequence = np.random.SeedSequence(parameters.seed)
-    n_trends = n_trends_of(parameters)
     numbers = sequence.generate_state(2 * n_trees + n_linear_models + n_trends, np.uint64)
     of_trees, others = numbers[: 2 * n_trees], numbers[2 * n_trees :]
     trees = np.zeros(n_trees, layout.TREE)
@@ -43,10 +42,8 @@ def begin(parameters: Parameters) -> Arena:
     trees["faded_share"] = 0.5
     trees["vote_weight"] = 1.0 / n_trees
     linear_models = np.zeros(n_linear_models, layout.LINEAR_MODEL)
-    linear_models["key"], linear_models["vote_weight"] = (
-        others[:n_linear_models],
-        FIRST_LINEAR_WEIGHT,
-    )
+    linear_models["key"] = others[:n_linear_models]
+    linear_models["vote_weight"] = FIRST_LINEAR_WEIGHT
     trends = np.zeros(n_trends, layout.TREND)
     trends["key"], trends["newest_weight"] = others[n_linear_models:], 1.0
     arena = Arena(settings_of(parameters, least_classes(parameters)), trees, linear_models, trends)
@@ -78,11 +75,13 @@ def has_linear_models(parameters: Parameters) -> bool:
     return bool(parameters.linear) and parameters.vote == "learned"
 
 
-def n_linear_models_of(parameters: Parameters) -> int:
-    """Return the number of linear models of a classifier: on features, and on cosines."""
-    if parameters.task != layout.CLASSIFICATION or not has_linear_models(parameters):
-        return 0
-    return 1 if has_words(parameters) else 3  # cosines of words are of no use
+def n_experts_of(parameters: Parameters) -> tuple[int, int]:
+    """Return the number of linear models of a classifier, and of trends of a regressor."""
+    if not has_linear_models(parameters):
+        return 0, 0
+    if parameters.task == layout.REGRESSION:
+        return 0, layout.N_TRENDS
+    return 1 if has_words(parameters) else 3, 0  # on features and cosines; not on those of words
 
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
@@ -117,8 +116,7 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
         settings["has_leaves"] = parameters.use_aggregation  # without it, trees are leaves
         settings["n_recent"] = 0 if parameters.recent is None else layout.N_RECENT_ERRORS
         settings["has_last"] = parameters.recent == "target"
-    settings["n_linear_models"] = n_linear_models_of(parameters)
-    settings["n_trends"] = n_trends_of(parameters)
+    settings["n_linear_models"], settings["n_trends"] = n_experts_of(parameters)
     settings["n_tree_targets"] = 2 if settings["n_trends"][0] else 1
     settings["cosine_scale"] = SCALE_OF_TRENDS if settings["n_trends"][0] else LINEAR_COSINE_SCALE
     settings["n_words"] = has_words(parameters)
@@ -163,15 +161,6 @@ def bound_of(parameters: Parameters) -> int | None:
     return None if bound is None or bound >= NO_LIMIT else int(bound)
 
 
-def n_trends_of(parameters: Parameters) -> int:
-    """Return the number of trends of a regressor."""
-    if parameters.task != layout.REGRESSION or not has_linear_models(parameters):
-        return 0
-    return layout.N_TRENDS
-
-
 def dirichlet_of(parameters: Parameters, n_classes: int) -> float:
     """Return the Dirichlet parameter in effect for a number of classes."""
-    if parameters.dirichlet is None:
-        return automatic_dirichlet(n_classes)
-    return float(parameters.dirichlet)
+    return float(parameters.dirichlet or automatic_dirichlet(n_classes))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf import kernels
 from river_amf.explain import linear_experts, paths, trend_experts
 from river_amf.state import layout
 
@@ -70,7 +69,7 @@ class Tree:
                 f"a tree of {type(self.forest).__name__} predicts a number, not probabilities of "
                 "labels; use predict_one"
             )
-        proba: dict[Hashable, float] = self.forest._read(_predict_proba, self.forest, self.index, x)
+        proba: dict[Hashable, float] = self.forest._read(_predict, self.forest, self.index, x)
         return proba
 
     def predict_one(self, x: dict[Any, Any]) -> Hashable:
@@ -79,11 +78,9 @@ class Tree:
         In a regressor with a trend, trees with odd indices learn the residual of the target, and
         their predictions include the trend.
         """
-        if self.forest.task == layout.REGRESSION:
-            number: float = self.forest._read(_predict, self.forest, self.index, x)
-            return number
-        proba = self.predict_proba_one(x)
-        return max(proba, key=lambda label: proba[label], default=None)
+        answer: Any = self.forest._read(_predict, self.forest, self.index, x)
+        is_number = self.forest.task == layout.REGRESSION
+        return answer if is_number else max(answer, key=answer.__getitem__, default=None)
 
     def __repr__(self) -> str:
         figures = self.summary
@@ -130,7 +127,7 @@ class Ensemble:
     @property
     def n_samples(self: Any) -> float:
         """Sum of the weights of the samples learned, by default their number."""
-        return float(self._read(_weight, self, 0))  # the first tree never restarts
+        return float(self._read(self._engine.weight_of, 0))  # the first tree never restarts
 
     def n_drifts_detected(self: Any, tree_id: int | None = None) -> int:
         """Return the number of restarts of a tree, or of all, as river's `ARFClassifier` has it.
@@ -183,13 +180,6 @@ def _counters(forest: Any, name: str) -> NDArray[np.int64]:
     return counters
 
 
-def _weight(forest: Any, index: int) -> float:
-    """Return the sum of the weights of the samples that a tree has learned."""
-    arena = forest._arena
-    root = kernels.NONE if arena is None else int(arena.trees["root"][index])
-    return 0.0 if root == kernels.NONE else float(arena.nodes["n_samples"][index, root])
-
-
 def _summary(forest: Any, index: int) -> dict[str, float]:
     """Return the figures of a tree by name."""
     arena, n_nodes = forest._arena, int(_counters(forest, "n_nodes")[index])
@@ -199,23 +189,17 @@ def _summary(forest: Any, index: int) -> dict[str, float]:
         "n_branches": n_nodes // 2,
         "n_leaves": (n_nodes + 1) // 2,
         "height": height,
-        "n_samples": _weight(forest, index),
+        "n_samples": forest._engine.weight_of(index),
         "is_full": forest.max_nodes is not None and n_nodes + 2 > forest.max_nodes,
     }
 
 
-def _predict(forest: Any, index: int, x: dict[Any, Any]) -> float:
-    """Return the target predicted by a tree alone."""
+def _predict(forest: Any, index: int, x: dict[Any, Any]) -> Any:
+    """Return the target, or the probabilities of the labels, predicted by a tree alone."""
     outputs = forest._engine.expert_outputs(x)
     if outputs is None:
-        return 0.0
-    return float(forest._labels.origin + trend_experts.of_trees(forest._arena, outputs)[index])
-
-
-def _predict_proba(forest: Any, index: int, x: dict[Any, Any]) -> dict[Hashable, float]:
-    """Return the probabilities of the labels by a tree alone."""
-    outputs = forest._engine.expert_outputs(x)
-    if outputs is None:
-        return {}
+        return forest._labels.no_answer()
+    if forest.task == layout.REGRESSION:
+        return float(forest._labels.origin + trend_experts.of_trees(forest._arena, outputs)[index])
     proba = linear_experts.predictions(forest._arena, outputs)[index]
     return dict(zip(forest._labels, (proba / proba.sum()).tolist(), strict=True))

@@ -47,7 +47,9 @@ def check_same_answer(model, reference, x):
         expected = reference.predict_proba_one(x)
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-11)
         return
-    scale = 1.0 + max((abs(y) for tree in reference.trees[:1] for y, _ in tree.learned), default=0.0)
+    scale = 1.0 + max(
+        (abs(y) for tree in reference.trees[:1] for y, _ in tree.learned), default=0.0
+    )
     tolerance = test_naive_regression.TOLERANCE * scale
     assert model.predict_one(x) == pytest.approx(reference.predict_one(x), abs=tolerance)
 
@@ -82,7 +84,7 @@ def test_any_order_equals_reference(kind, parameters, data, seed):
             check_same_answer(model, reference, stream[row][0])
         for forest in (model, reference) if what == "learn" else ():
             forest.learn_one(*stream[row])
-        assert len(copy.deepcopy(model)._engine.late) == len(reference.pending.list)
+        assert len(copy.deepcopy(model)._engine.late.waiting) == len(reference.pending.list)
     if kind is AMFClassifier and reference.labels:
         test_naive.check_same_state(model, reference)
 

@@ -53,7 +53,7 @@ def test_lock_orders_calls_of_threads(model):
     over.set()
     for thread in threads:
         thread.join(SOON)
-    assert order == ["stayed", "learned"] and model._engine.total_weight == 51
+    assert order == ["stayed", "learned"] and model.n_samples == 51
 
 
 def in_child(call):

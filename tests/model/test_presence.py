@@ -140,9 +140,9 @@ def test_delayed_labels_find_rows_with_stand_ins(x):
     learned(model, [({"a": 1.0, "color": "red"}, 1), ({"color": "tan"}, 0)] * 10)
     model.predict_proba_one(x)
     model.learn_one({"a": 3.0, "color": "red"}, 1)
-    assert len(copy.deepcopy(model)._engine.late) == 1
+    assert len(copy.deepcopy(model)._engine.late.waiting) == 1
     model.learn_one(x, 0)
-    assert len(copy.deepcopy(model)._engine.late) == 0
+    assert len(copy.deepcopy(model)._engine.late.waiting) == 0
 
 
 # Explanations

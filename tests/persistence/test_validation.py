@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from files import edited_error, inner, parts_in, samples, targets, write_parts
-from forests import STREAM, learn, trained, visits
+from forests import STREAM, forests, learn, trained, visits
 
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
@@ -203,9 +203,7 @@ def test_file_of_the_other_task_is_refused(path):
     assert "damaged" in edited_error(path, header | {"kind": "AMFClassifier"}, arrays)
 
 
-@pytest.mark.parametrize(
-    "kind", [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
-)
+@forests
 def test_parameters_that_a_file_lacks_are_defaults(path, kind):
     model = learn(kind(), targets(60) if issubclass(kind, AMFRegressor) else STREAM[:60])
     header, arrays = parts_in(model, path)

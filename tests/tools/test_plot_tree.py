@@ -123,7 +123,6 @@ def test_box_of_regressor_shows_mean_and_deviation(kind):
     [
         ({"max_depth": -1}, "max_depth must be an integer >= 0, got -1"),
         ({"tree": 2}, "tree must be between 0 and 1, got 2"),
-        ({"ax": 5}, "ax must be a matplotlib Axes, got int"),
         ({"model": AMFClassifier()}, "tree 0 has no nodes"),
         ({"model": preprocessing.StandardScaler() | AMFClassifier()}, "a forest, got Pipeline"),
     ],
