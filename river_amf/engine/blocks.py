@@ -209,8 +209,7 @@ class _Learner:
         """Do what `_odd_rows` does by learning all rows in a copy."""
         # A word may be forgotten on the way, and come back as the name of a category.
         twin, engine = self.engine.twin(), self.engine
-        twin.cautions, twin.warned = engine.cautions, engine.warned
-        twin.schema.warned = engine.schema.warned
+        twin.warned, twin.schema.warned = engine.warned, engine.schema.warned
         for row in range(self.n_rows):
             in_row(row, twin.learn_any, *self.rows.at(row), self.parameters)
         n_new_labels = len(twin.schema.labels) - len(engine.schema.labels)
@@ -243,9 +242,6 @@ class _Learner:
         stop = rows.start + n_rows
         if n_rows:
             warn_of_numbers(schema, [(feature, category) for *_, feature, category in new])
-            n_values = np.count_nonzero(~np.isnan(values), axis=1)
-            n_features = np.full(n_rows + 1, len(schema))
-            engine.cautions.check_presence(arena, n_features, n_values)
             some = slice(rows.start, stop)
             targets = schema.labels.encode(self.rows.labels, range(rows.start, stop))
             block = Block(values, targets, self.rows.weights[some], self.answers[some])

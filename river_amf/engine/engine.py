@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.engine.cautions import MANY_FEATURES, Cautions
 from river_amf.engine.growth import Learned, admitted, with_capacity, with_columns
 from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
@@ -63,7 +62,6 @@ class Engine(Guarded):
         super().__init__()
         self.learned = Learned(Schema(labels), None)
         self.late = LateLabels()
-        self.cautions = Cautions()
         self.warned: set[Hashable] = set()  # of the first schema
         self.predict, self.learn = _FIRST_CALLS
 
@@ -129,7 +127,6 @@ class Engine(Guarded):
             label = reading.label
             schema.place(reading.row)
         assert arena is not None
-        self._check_presence(self.learned)
         kernels.compile_for(arena, learns=True)
         is_late = bool(self.late.waiting) and self.late.find(schema, arena)
         self.pending = functools.partial(self.resume, arena.n_learned[0])
@@ -181,8 +178,6 @@ class Engine(Guarded):
         """Learn a sample that brings a new label, features, words or categories."""
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
             check_totals(self.weight_of(0), [weight], parameters.task)
-        self._check_presence(learned)
-        self._check_nodes(learned, reading)
         before, is_at_once = self.schema, self.late.take_back(*self.learned, reading.row)
         self.pending = functools.partial(before.cut, before.mark())
         learned, row = admitted(learned, reading, parameters)
@@ -247,22 +242,6 @@ class Engine(Guarded):
         """Free the memory of samples that no tree keeps any more."""
         kernels.compact_rows(self.arena.address)
         self.replace(Learned(self.schema, self.arena.drop_rows()))
-
-    def _check_presence(self, learned: Learned) -> None:
-        """Warn if samples have few features, before the next one is learned."""
-        schema, arena = learned
-        n_learned = 0 if arena is None else arena.n_learned[0]
-        if schema.vocabulary is None and arena is not None and not n_learned & (n_learned - 1):
-            self.cautions.check_presence(arena, np.array([len(schema)]), np.zeros(1, np.int64))
-
-    def _check_nodes(self, learned: Learned, reading: Reading) -> None:
-        """Warn of large nodes, before new features and labels are learned."""
-        schema, arena = learned
-        n_features = len(reading.numeric) + len(reading.categorical)
-        n_labels = int(reading.label is None)
-        if schema.vocabulary is None and arena is not None and n_features + n_labels:
-            counts = len(schema) + n_features, schema.labels.n_classes + n_labels
-            self.cautions.check_nodes(arena, *counts)
 
     # Predicting. These are for callers that hold the lock.
 
@@ -358,7 +337,6 @@ class Engine(Guarded):
         self.close_gaps()
         schema, arena = self.learned
         state: dict[str, Any] = {"schema": schema.copy(), "arena": None}
-        state["cautions"] = sorted(self.cautions.given)
         if arena is not None:
             state["arena"] = arena.__getstate__()
             if self.late.waiting:
@@ -376,7 +354,6 @@ class Engine(Guarded):
             arena.__setstate__(state["arena"])
         self.learned = Learned(state["schema"], arena)
         self.late = LateLabels.of_arrays(state["late"]) if "late" in state else self.late
-        self.cautions = Cautions(state["cautions"])
 
     def twin(self) -> Self:
         """Return a copy."""
@@ -443,8 +420,8 @@ def _fast_learn(learned: Learned) -> Learn:
     assert arena is not None
     kernels.compile_for(arena, learns=True)
     encode, number_of, is_bounded = schema.encode, schema.labels.get, bool(schema.bounded)
-    n_learned, is_narrow = arena.n_learned, len(schema) < MANY_FEATURES
     address, of_sample, of_output = arena.address, schema.sample.address, arena.output.address
+    n_learned = arena.n_learned
 
     def learn(engine: Engine, x: Any, y: Any, weight: float, parameters: Any) -> None:
         lock = engine.lock
@@ -456,7 +433,6 @@ def _fast_learn(learned: Learned) -> Learn:
                 and engine.pending is None
                 and weight > 0.0
                 and not engine.late.waiting
-                and (is_narrow or n_learned[0] & (n_learned[0] - 1))  # a warning may be due
                 and encode(x) is not None
             ):
                 try:

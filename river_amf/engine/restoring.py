@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from river_amf.engine.cautions import FEW_FEATURES, LARGE_NODES, Cautions
 from river_amf.engine.engine import Engine
 from river_amf.engine.growth import Learned
 from river_amf.engine.late_labels import LateLabels
@@ -102,8 +101,6 @@ def engine_to_file(engine: Engine) -> tuple[dict[str, Any], Arrays]:
     engine.close_gaps()
     schema, arena = engine.learned
     header = schema_to_json(schema)
-    if engine.cautions.given:
-        header["cautions"] = sorted(engine.cautions.given)
     if arena is None:
         return header, {}
     arrays = arena.used_arrays()
@@ -116,12 +113,10 @@ def engine_of_file(parameters: Parameters, header: dict[str, Any], arrays: Array
     """Return the engine of a file, or raise FileError or another error if it is not sound."""
     late = {name: arrays.pop(name) for name in PENDING_FIELDS if name in arrays}
     schema = schema_from_json(header, parameters, is_trained=bool(arrays))
-    cautions = Cautions(header.pop("cautions", []))
-    require(cautions.given <= {FEW_FEATURES, LARGE_NODES}, "warnings given")
     require(not header, f"entries {shown([*header])}")
     engine = Engine()
     arena = _arena_of_file(parameters, schema, arrays) if arrays else None
-    engine.learned, engine.cautions = Learned(schema, arena), cautions
+    engine.learned = Learned(schema, arena)
     if late and arena is not None:
         validation.check_pending(late, arena)
         engine.late = LateLabels.of_arrays(late)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 N_RECENT = 64  # number of values that a feature's range follows from
 MISSING_CODE = 2**32 - 1  # of the category that a missing value is
-FIRST_CHECK = 64  # learned samples after which presence is first checked, then at each doubling
 
 
 def _record(*fields: tuple[str, str]) -> np.dtype[Any]:
@@ -86,7 +85,6 @@ COUNTERS = _record(
     ("slow_weight", "f8"),
     ("last_target", "f8"),
     ("n_learned", "i8"),  # samples
-    ("n_present", "i8"),  # values in the samples since presence was last checked
     ("early_least", "f8"),  # of the first few targets, less the very first
     ("early_largest", "f8"),
 )
@@ -536,16 +534,6 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "fit": has_trends,
         "stack": 2 * int(settings["task"][0] == REGRESSION) + has_trends,
     }
-
-
-def node_bytes(settings: Array, n_features: int, n_classes: int) -> int:
-    """Return the bytes that a node with its box takes, given the number of features and classes."""
-    lengths = lengths_of_classes(settings, n_classes) | {"feature": n_features}
-    return sum(
-        field.itemsize * math.prod(a if isinstance(a, int) else lengths[a] for a in field.axes[2:])
-        for field in FIELDS.values()
-        if field.axes[1:2] in (("node",), ("box",))
-    )
 
 
 def lengths_of_words(settings: Array, n_words: int) -> dict[str, int]:

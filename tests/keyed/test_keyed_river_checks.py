@@ -40,8 +40,6 @@ CASES = [
 ]
 
 
-# in check_radically_disappearing_features one of about 18 is left
-@pytest.mark.filterwarnings("ignore:there are .* features:RuntimeWarning")
 @pytest.mark.parametrize(("model", "check"), CASES)
 def test_river_check(model, check):
     check(model.clone())

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import test_naive
+from forests import forests
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from river import compose
@@ -33,7 +34,7 @@ def caught(call, *args, **kwargs):
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
         call(*args, **kwargs)
-    assert {warning.category for warning in record} <= {MismatchWarning}
+    assert {warning.category for warning in record} <= {MismatchWarning, UserWarning}
     return [str(warning.message) for warning in record]
 
 
@@ -199,3 +200,29 @@ def test_missing_mismatches_equal_reference(stream):
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
         model.learn_one(x, y, w)
         reference.learn_one(z, y, w)
+
+
+# Categories are numbers as texts
+
+
+@forests
+@pytest.mark.parametrize("is_block", [False, True])
+def test_numbers_as_texts_warn(kind, is_block):
+    def learn(model, texts):
+        rows = [{"a": text, "b": "x" + text} for text in texts]
+        if is_block:
+            return caught(model.learn_many, pd.DataFrame(rows), [1.0] * len(rows))
+        return [text for x in rows for text in caught(model.learn_one, x, 1.0)]
+
+    model, mixed = kind(n_estimators=2, seed=1), kind(n_estimators=2, seed=1)
+    numbers = [f"{i / 4}" for i in range(60)]
+    assert learn(model, numbers[:19]) == []
+    twin = copy.deepcopy(model)
+    with pytest.raises(UserWarning, match="feature 'a'"):
+        twin.learn_one({"a": "19", "b": "y"}, 2.0)
+    assert twin.n_samples == 19
+    (message,) = learn(model, numbers)
+    assert message.startswith("feature 'a' holds categories, but its first 20 are all numbers")
+    assert "such as '4.75': pass float(value)" in message
+    assert learn(model, [str(i) for i in range(100, 130)]) == []
+    assert learn(mixed, [*numbers[:10], "none", *numbers[10:]]) == []

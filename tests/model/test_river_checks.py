@@ -41,8 +41,6 @@ def all_checks():
                 yield pytest.param(model, check, id=f"{name}: {kind} {n_seen[kind]}", marks=marks)
 
 
-# in check_radically_disappearing_features one of about 18 is left
-@pytest.mark.filterwarnings("ignore:there are 1. features:RuntimeWarning")
 @pytest.mark.parametrize(("model", "check"), [*all_checks()])
 def test_river_check(model, check):
     check(model.clone())

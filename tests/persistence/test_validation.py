@@ -133,7 +133,6 @@ EDITS = {
         (lambda p, a: p.pop("labels"), "cannot be"),
         (lambda p, a: p.pop("features"), "cannot be"),
         (lambda p, a: p.update(more=1), "more"),
-        (lambda p, a: p.update(cautions=["more"]), "warnings given"),
         (lambda p, a: p["parameters"].update(step=-1.0), "step must be"),
         (lambda p, a: p["parameters"].update(n_estimators=3), "number of trees"),
         (

@@ -14,7 +14,7 @@ from river_amf.kernels.features.standardisation import forget_standards
 from river_amf.kernels.numba_tools.arrays import FOREST, LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.numba_tools.parts import NO_VALUE, NUMBER, ROW, part
-from river_amf.state.layout import CLASSIFICATION, FIRST_CHECK, N_BINS, N_BUCKETS, N_RECENT
+from river_amf.state.layout import CLASSIFICATION, N_BINS, N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
 MAX_DROPPED = 2  # maximum number of outliers at each end of the values that a range is judged by
@@ -52,13 +52,11 @@ def update_intensity(forest: Forest, x: Array, target: float, weight: float) -> 
     """Update the split intensities for a sample to be learned, and count its values."""
     # (DESIGN.md: split intensity.) Intensities follow from the ranges including
     # the sample, and from the relevance before it.
-    settings, counters = forest.settings[0], forest.counters[0]
-    n_present = 0
+    settings = forest.settings[0]
     for j in range(settings["n_features"]):
         value, feature = x[j], forest.features[j]
         is_missing = math.isnan(value)
         feature["n_missing"] += is_missing
-        n_present += not is_missing
         if forest.is_categorical[j]:
             continue
         if is_missing:
@@ -71,10 +69,6 @@ def update_intensity(forest: Forest, x: Array, target: float, weight: float) -> 
                 take_range(forest, j, value)
             elif feature["credit"] > 0.0:
                 feature["credit"] = max(0.0, feature["credit"] - CREDIT_LOST)
-    n_learned = counters["n_learned"]
-    if n_learned >= FIRST_CHECK and n_learned & (n_learned - 1) == 0:
-        counters["n_present"] = 0
-    counters["n_present"] += n_present
     if settings["relevance"]:
         weigh_features(forest, x, target, max(min(weight, LARGEST_TRUST), LEAST_TRUST))
 
