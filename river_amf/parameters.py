@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Hashable
-from contextlib import suppress
-from typing import Any, ClassVar, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,91 +24,67 @@ LEAST_DIRICHLET = 1e-300  # with smaller ones, shares and products would lose di
 Check = Callable[[str, Any], None]
 
 
-def _is_integer(value: Any) -> bool:
-    """Whether a value is an integer; numpy counts durations as such, and Python booleans."""
-    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.timedelta64)
+def _check(wanted: str, is_good: Callable[[Any], bool], *, optional: bool = False) -> Check:
+    """Return a check that raises ValueError unless a value is good (or None, if optional)."""
+
+    def check(name: str, value: Any) -> None:
+        if not (is_good(value) or (optional and value is None)):
+            raise ValueError(f"{name} must be {wanted}, got {shown(value)}")
+
+    return check
+
+
+def _is_integer(value: Any, low: int, high: float) -> bool:
+    # numpy counts durations as integers, and Python booleans
+    is_other = isinstance(value, bool | np.timedelta64)
+    return isinstance(value, numbers.Integral) and not is_other and low <= value <= high
 
 
 def integer(low: int, high: float = LARGEST_INTEGER, *, optional: bool = False) -> Check:
     """Return a check for an integer from low to high (or None, if optional)."""
-
-    def check(name: str, value: Any) -> None:
-        if optional and value is None:
-            return
-        if not _is_integer(value) or value < low:
-            raise ValueError(
-                f"{name} must be an integer >= {low}{' or None' * optional}, got {shown(value)}"
-            )
-        if value > high:
-            bound = high if high < LARGEST_INTEGER else f"{LARGEST_PARAMETER:g}"
-            raise ValueError(f"{name} must be an integer of at most {bound}, got {shown(value)}")
-
-    return check
+    most = high if high < LARGEST_INTEGER else f"{LARGEST_PARAMETER:g}"
+    bounds = f">= {low}{' or None' * optional}{f', at most {most}' * (high < math.inf)}"
+    return _check(f"an integer {bounds}", lambda v: _is_integer(v, low, high), optional=optional)
 
 
 def positive(
     *, least: float | None = None, below: float | None = None, optional: bool = False
 ) -> Check:
     """Return a check for a positive number within the given bound (or None, if optional)."""
+    bounds = f"> 0 and at most {LARGEST_PARAMETER:g}"
+    if least is not None:
+        bounds = f"from {least:g} to {LARGEST_PARAMETER:g}"
+    elif below is not None:
+        bounds = f"strictly between 0 and {below:g}"
 
-    def check(name: str, value: Any) -> None:
-        if optional and value is None:
-            return
-        number = math.nan
-        if isinstance(value, numbers.Real) and not isinstance(value, bool | np.timedelta64):
-            with suppress(OverflowError):
-                number = float(value)
-        if least is not None:
-            bounds = f"from {least:g} to {LARGEST_PARAMETER:g}"
-            is_good = least <= number <= LARGEST_PARAMETER
-        elif below is None:
-            bounds = f"> 0 and at most {LARGEST_PARAMETER:g}"
-            is_good = 0 < number <= LARGEST_PARAMETER
-        else:
-            bounds = f"strictly between 0 and {below:g}"
-            is_good = 0 < number < below
-        if not is_good:
-            raise ValueError(
-                f"{name} must be a number {bounds}{', or None' * optional}, got {shown(value)}"
-            )
+    def is_good(value: Any) -> bool:
+        if not isinstance(value, numbers.Real) or isinstance(value, bool | np.timedelta64):
+            return False
+        try:
+            number = float(value)
+        except OverflowError:
+            return False
+        is_below = number <= LARGEST_PARAMETER if below is None else number < below
+        return number > 0 and is_below and (least is None or number >= least)
 
-    return check
+    return _check(f"a number {bounds}{', or None' * optional}", is_good, optional=optional)
 
 
-def flag(name: str, value: Any) -> None:
-    """Check for True or False."""
-    if not isinstance(value, bool | np.bool_):
-        raise ValueError(f"{name} must be True or False, got {shown(value)}")
-
-
-def cores(name: str, value: Any) -> None:
-    """Check for a number of threads: an integer >= 1, or -1 for one per core."""
-    if not _is_integer(value) or not (value >= 1 or value == -1):
-        raise ValueError(
-            f"{name} must be an integer >= 1, or -1 for one thread per core, got {shown(value)}"
-        )
-    integer(-1)(name, value)
+flag = _check("True or False", lambda value: isinstance(value, bool | np.bool_))
+cores = _check(
+    f"an integer >= 1, or -1 for one thread per core, at most {LARGEST_PARAMETER:g}",
+    lambda value: _is_integer(value, -1, LARGEST_INTEGER) and value != 0,
+)
 
 
 def one_of(*choices: Hashable) -> Check:
-    """Return a check for one of a few values."""
-
-    def check(name: str, value: Any) -> None:
-        if not any(
-            value is choice or (type(value) is str and value == choice) for choice in choices
-        ):
-            listed = " or ".join(map(repr, choices))
-            raise ValueError(f"{name} must be {listed}, got {shown(value)}")
-
-    return check
+    """Return a check for one of a few texts or None."""
+    listed = " or ".join(map(repr, choices))
+    return _check(listed, lambda v: (v is None or type(v) is str) and v in choices)
 
 
 def automatic_dirichlet(n_classes: int) -> float:
-    """Return the Dirichlet parameter that `dirichlet=None` means.
-
-    >>> automatic_dirichlet(2), automatic_dirichlet(3)
-    (0.5, 0.01)
-    """
+    """Return the Dirichlet parameter that `dirichlet=None` means."""
     return 0.5 if n_classes <= 2 else 0.01
 
 
@@ -132,17 +107,12 @@ class CheckedParameters:
         check = self._checks.get(name)
         if check is not None:
             if self._has_learned and name not in self._always_writable:
-                self._refuse(name, value)
+                raise AttributeError(
+                    f"{name} is read-only after the first sample; to change it, make a new model, "
+                    f"for example with clone({{{name!r}: {shown(value)}}})"
+                )
             check(name, value)
         super().__setattr__(name, value)
-
-    @staticmethod
-    def _refuse(name: str, value: Any) -> NoReturn:
-        """Raise the error of a parameter that is set after the first sample."""
-        raise AttributeError(
-            f"{name} is read-only after the first sample; to change it, make a new model, "
-            f"for example with clone({{{name!r}: {shown(value)}}})"
-        )
 
 
 class Parameter(NamedTuple):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections import OrderedDict
 from collections.abc import Collection, Hashable, Iterable
 
 import numpy as np
 from numpy.typing import NDArray
-
-from river_amf.inputs.kinds import size_of
 
 
 class Categories:
@@ -42,11 +39,6 @@ class Categories:
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the categories and of the dicts that hold them."""
-        return size_of(self.codes) + sys.getsizeof(self.used)
 
     def copy(self) -> Categories:
         """Return categories that later changes of these do not affect."""
@@ -114,11 +106,6 @@ class Vocabulary:
 
     def __len__(self) -> int:
         return len(self.slots)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the words and of the dict that holds them."""
-        return size_of(self.slots)
 
     @property
     def n_slots(self) -> int:

@@ -89,11 +89,6 @@ class EncodedSample:
         self.buffer = self._all.data
 
     @property
-    def nbytes(self) -> int:
-        """Bytes of the values and words."""
-        return self._all.nbytes
-
-    @property
     def words(self) -> NDArray[np.float64]:
         """The slots and values of its words, of shape (n_words, 2)."""
         n_words = int(self._all[self._start])

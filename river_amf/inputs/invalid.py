@@ -26,9 +26,6 @@ class InvalidValue(ValueError):
 
 INVALID = (InvalidType, InvalidValue)
 
-# Errors that values and labels may raise when they are hashed or compared.
-OF_VALUES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-
 _ROW = re.compile(r"row (\d+): ")
 
 
@@ -61,9 +58,4 @@ def renumbered(
     if match is None:
         return error
     text = f"row {rows[int(match[1])]}: {about}{str(error)[match.end() :]}"
-    # a subclass may want other arguments
-    other = InvalidType(text) if isinstance(error, TypeError) else InvalidValue(text)
-    other.__cause__ = error.__cause__
-    for note in getattr(error, "__notes__", ()):
-        other.add_note(note)
-    return other
+    return InvalidType(text) if isinstance(error, TypeError) else InvalidValue(text)

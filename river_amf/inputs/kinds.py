@@ -1,8 +1,7 @@
 """Kinds of values: missing, a number or a category; and what counts as a sample or a weight.
 
-Values of subclasses of str, bytes, int and float, such as members of a `StrEnum`, count as the text
-or number that they hold (`plain`). Dates and durations are neither numbers nor categories, because
-either choice would be wrong silently: each date is new, and its unit is a matter of taste.
+Dates and durations are neither numbers nor categories, because either choice would be wrong
+silently: each date is new, and its unit is a matter of taste.
 """
 
 from __future__ import annotations
@@ -31,12 +30,16 @@ PLAIN_NUMBERS = frozenset(
     | {np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64}
 )
 _REAL = numbers.Real | np.bool_ | decimal.Decimal
-# Numpy counts durations as integers, whatever their units.
-_DURATIONS = np.timedelta64 | dt.timedelta
-_TIMES = _DURATIONS | np.datetime64 | dt.date | dt.time
+_TIMES = np.timedelta64 | dt.timedelta | np.datetime64 | dt.date | dt.time
 _MAY_BE_NAN = complex | np.complexfloating | decimal.Decimal | np.datetime64 | np.timedelta64
 _NEVER_MISSING = frozenset({str, bytes, int, bool, tuple})
 EXACT = PLAIN_NUMBERS | {str, bytes, type(None)}
+_CONVERTED: dict[type, Any] = {
+    str: str.__str__,
+    bytes: lambda value: bytes.__getitem__(value, slice(None)),
+    int: int.__int__,
+    float: float.__float__,
+}
 _LONGEST_SHOWN = 500  # maximum number of characters of a value in a message
 
 
@@ -50,19 +53,8 @@ def shown(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Return a text in which control characters are escaped.
-
-    >>> print(printable("\x1b[31mred"))
-    \x1b[31mred
-    """
-    if text.isprintable():
-        return text
+    """Return a text in which control characters are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
-def size_of(index: dict[Hashable, Any]) -> int:
-    """Return the size of a dict and its keys in bytes."""
-    return sys.getsizeof(index) + sum(map(sys.getsizeof, index))
 
 
 def check_sample(x: object) -> None:
@@ -85,22 +77,16 @@ def as_dict(x: Any) -> dict[Any, Any]:
 def plain(value: Any) -> Any:
     """Convert an instance of a subclass of str, bytes, int or float to the built-in type.
 
-    >>> import enum
-    >>> plain(enum.StrEnum("Color", ["RED"]).RED), plain(np.str_("tan")), plain(("a", 1))
-    ('red', 'tan', ('a', 1))
+    >>> plain(np.str_("tan")), plain(np.float64(1.5)), plain(("a", 1))
+    ('tan', np.float64(1.5), ('a', 1))
     """
-    # By methods of the base classes, as an Enum may override them, and str() of `np.str_` drops
-    # "\0" at the end.
     if type(value) in EXACT:
         return value
-    if isinstance(value, str):
-        return str.__str__(value)
-    if isinstance(value, bytes):
-        return bytes.__getitem__(value, slice(None))
-    if isinstance(value, int):
-        return int.__int__(value)
-    if isinstance(value, float):
-        return float.__float__(value)
+    # by methods of the built-in type, as an Enum may override them, and str() of `np.str_` drops
+    # "\0" at the end
+    for kind, convert in _CONVERTED.items():
+        if isinstance(value, kind):
+            return convert(value)
     return value
 
 
@@ -150,20 +136,13 @@ def is_number(name: Hashable, value: Any) -> bool:
     if isinstance(value, Number) and not isinstance(value, np.timedelta64):
         return True
     if _is_time(value):
-        kind, number = "date", "seconds since some day, or the hour"
-        advice = "let river_amf.date_features make numbers of it, such as its weekday; or "
-        if isinstance(value, _DURATIONS):
-            kind, number, advice = "duration", "seconds", ""
-        elif isinstance(value, dt.time):
-            kind, number, advice = "time", "seconds since midnight, or the hour", ""
         raise InvalidValue(
-            f"feature {shown(name)}: the value {shown(value)} is a {kind} of type "
-            f"{type(value).__name__}, which is neither a number nor a category; {advice}convert it "
-            f"to a number, for example of {number}, or to str to make it a category"
+            f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} is "
+            "neither a number nor a category; convert it to a number, for example of seconds (from "
+            "dates, river_amf.date_features makes numbers), or to str to make it a category"
         )
-    if not is_hashable(
-        value
-    ):  # scikit-learn's checks look for "argument must be a string, a number"
+    if not is_hashable(value):
+        # scikit-learn's checks look for "argument must be a string, a number"
         raise InvalidType(
             f"feature {shown(name)}: the value {shown(value)} of type {type(value).__name__} "
             "is unhashable; the argument must be a string, a number or another hashable value"
@@ -208,8 +187,8 @@ def as_number(name: Hashable, value: Any) -> float:
 def as_category(value: Any) -> Hashable:
     """Return a value of a column of categories as a category, which a number becomes as text.
 
-    >>> as_category("red"), as_category(30), as_category(30.0), as_category(0.5), as_category(True)
-    ('red', '30', '30', '0.5', 'True')
+    >>> as_category("red"), as_category(30.0), as_category(0.5), as_category(True)
+    ('red', '30', '0.5', 'True')
     """
     # Whole numbers are written without a point, because pandas turns integers into floats where
     # some of them are missing.

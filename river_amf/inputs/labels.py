@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID, InvalidType, InvalidValue
-from river_amf.inputs.kinds import is_hashable, is_missing, plain, shown, size_of
+from river_amf.inputs.kinds import is_hashable, is_missing, plain, shown
 
 
 class Labels:
@@ -38,11 +38,6 @@ class Labels:
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self.index)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the labels and the dict that holds them."""
-        return size_of(self.index)
 
     def read(self, label: Any) -> Hashable:
         """Return what a label holds, if its type is a subclass of a plain one."""

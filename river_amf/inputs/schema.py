@@ -7,6 +7,7 @@ rejected leaves no trace.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
@@ -34,7 +35,6 @@ from river_amf.inputs.kinds import (
     is_zero,
     plain,
     shown,
-    size_of,
 )
 from river_amf.inputs.labels import Labels
 from river_amf.inputs.mismatch import MISSING_TEXTS, Mismatches, warn_of_mismatches
@@ -159,9 +159,9 @@ class Schema:
     @property
     def nbytes(self) -> int:
         """Bytes of names, categories, words and labels, their dicts, and an encoded sample."""
-        nbytes: int = size_of(self._columns) + self.sample.nbytes + self.labels.nbytes
-        nbytes += 0 if self.vocabulary is None else self.vocabulary.nbytes
-        return nbytes + sum(coding.nbytes for coding in self._categories.values())
+        dicts = [self._columns, dict.fromkeys(self.labels), *self._dicts()]
+        sizes = [sys.getsizeof(index) + sum(map(sys.getsizeof, index)) for index in dicts]
+        return int(self.sample.buffer.nbytes) + sum(sizes)
 
     def is_known(self, name: Hashable) -> bool:
         """Return whether a feature has a kind."""

@@ -1,7 +1,4 @@
-"""Blocks of rows in which a 0 means absent, as samples of the features that each row has.
-
-They come from dataframes, whose columns may be sparse, and from scipy's sparse matrices.
-"""
+"""Blocks of rows in which a 0 means absent, as samples of the features that each row has."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from river_amf.inputs import frames
-from river_amf.inputs.kinds import is_zero, plain, shown
+from river_amf.inputs.kinds import is_zero, shown
 
 Sample = dict[Hashable, Any]
 
@@ -49,12 +46,6 @@ def _read_matrix(X: Any) -> list[Sample]:
     if not rows.has_canonical_format:  # entries may come twice, and are to be added up
         rows = rows.copy()
         rows.sum_duplicates()
-    wrong = rows.indices[(rows.indices < 0) | (rows.indices >= X.shape[1])]
-    if len(wrong):
-        raise ValueError(
-            f"a sparse X of {X.shape[1]} columns has an entry in column {wrong[0]}; its indices "
-            f"must be between 0 and {X.shape[1] - 1}"
-        )
     with np.errstate(over="ignore"):  # infinite numbers are refused later
         numbers = rows.data.astype(np.float64).tolist()
     names, starts = rows.indices.tolist(), rows.indptr.tolist()
@@ -66,31 +57,13 @@ def _read_matrix(X: Any) -> list[Sample]:
 
 def _read_frame(frame: nw.DataFrame[Any]) -> list[Sample]:
     samples: list[Sample] = [{} for _ in range(len(frame))]
-    native, dense = frame.to_native(), frame
-    if frame.implementation.is_pandas():
-        are_sparse = np.array([*map(_is_sparse, native.dtypes)], bool)
-        for (name, series), is_sparse in zip(native.items(), are_sparse, strict=True):
-            if is_sparse:
-                where = series.array.sp_index.to_int_index().indices.tolist()
-                for row, number in zip(where, series.array.sp_values.tolist(), strict=True):
-                    samples[row][plain(name)] = number
-        if are_sparse.any():
-            dense = frames.read_frame(native.iloc[:, np.flatnonzero(~are_sparse)])
-    for column in frames.read_columns(dense):
+    for column in frames.read_columns(frame):
         numbers = column.numbers
         for row in range(len(frame)) if numbers is None else np.flatnonzero(numbers).tolist():
             value = column.at(row)
             if not is_zero(value):
                 samples[row][column.name] = value
     return samples
-
-
-def _is_sparse(dtype: Any) -> bool:
-    """Return whether a dtype of pandas is one of sparse numbers with 0 between them."""
-    import pandas as pd
-
-    is_sparse = isinstance(dtype, pd.SparseDtype)
-    return is_sparse and dtype.subtype.kind in "fiub" and dtype.fill_value == 0
 
 
 def refuse_matrix(X: Any) -> None:

@@ -16,7 +16,6 @@ from river_amf.state.layout import ANSWER, LOCATION, LOWER
 
 LARGEST_TARGET = 1e100  # distance from the first target; the squares of more would be useless
 _EXACT = 2**53  # integers up to it are exact in float64
-_NBYTES = 64  # of the origin
 
 
 class Targets:
@@ -41,11 +40,6 @@ class Targets:
 
     def __iter__(self) -> Iterator[float]:
         return iter([] if self.origin is None else [self.origin])
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the origin."""
-        return _NBYTES
 
     def truncate(self, n_targets: int) -> None:
         """Take back the origin unless so many targets, 0 or 1, include it."""
