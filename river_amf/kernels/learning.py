@@ -192,7 +192,7 @@ def canonicalise(x: Array, n_features: int) -> bool:
 
 @hot
 def is_same(x: Array, seen: Array) -> bool:
-    """Whether two rows are equal, including their missing values."""
+    """Return whether two rows are equal, including their missing values."""
     for j in range(len(x)):
         if not (x[j] == seen[j] or (math.isnan(x[j]) and math.isnan(seen[j]))):
             return False
@@ -201,7 +201,7 @@ def is_same(x: Array, seen: Array) -> bool:
 
 @hot
 def total_weight(forest: Forest) -> float:
-    """The sum of the weights of all samples."""
+    """Return the sum of the weights of all samples."""
     root = forest.trees[0]["root"]  # the first tree never restarts
     return 0.0 if root == NONE else forest.nodes[0, root]["n_samples"]
 
@@ -419,5 +419,5 @@ def hull_of_leaf(arena: int, t: int, row: int, box: int) -> None:
 
 @quick_kernel
 def category_number(key: int, feature: int, code: float) -> float:
-    """The number that a tree with this key gives to a category."""
+    """Return the number that a tree with this key gives to a category."""
     return category_as_number(np.uint64(key), feature, code)

@@ -316,7 +316,7 @@ FIELDS = {
     "profiles": Field(np.float64, ("profile", N_BINS + 1, 2)),
     "category_profiles": Field(np.float64, ("category_profile", "place", 2)),
     "fast_sums": Field(np.float64, ("fit", "term", "term")),
-    "fast_rests": Field(np.float64, ("fit", "term")),
+    "fast_residuals": Field(np.float64, ("fit", "term")),
     "fast": Field(np.float64, ("fit", "term")),
     "smooth_sums": Field(np.float64, ("fit", "wave", "wave")),
     "smooth_rests": Field(np.float64, ("fit", "wave")),

@@ -111,7 +111,7 @@ def learn_vote(
 
 @hot
 def gradient_of(vote: Array, proba: Array, label: int, n_labels: int) -> float:
-    """The derivative of log P(y) by the weight of a linear model."""
+    """Return the derivative of log P(y) by the weight of a linear model."""
     gradient = max(vote[label], LINEAR_FLOOR)
     for c in range(n_labels):
         gradient -= proba[c] * max(vote[c], LINEAR_FLOOR)

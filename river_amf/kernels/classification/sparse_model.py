@@ -35,7 +35,7 @@ LEAST_SAMPLES = 20.0  # after so many samples
 
 @view
 def words_of(address: int, width: int, has_words: bool) -> Array:
-    """The words of an encoded sample as rows of slot and value, none if the forest has none."""
+    """Return the words of a sample as rows of slot and value, none if the forest has none."""
     start = address + 24 * width
     n_words = int(array_at(start, (1,), np.float64)[0]) if has_words else 0
     return array_at(start + 8, (n_words, 2), np.float64)
@@ -43,7 +43,7 @@ def words_of(address: int, width: int, has_words: bool) -> Array:
 
 @hot
 def input_of(word: Record, value: float) -> float:
-    """A value in units of the root mean square of the word's values, 1 or -1 for the first."""
+    """Return a value in root mean squares of the word's values, 1 or -1 for the first."""
     scale = math.sqrt(word["squares"] / word["weight"]) if word["squares"] > 0.0 else abs(value)
     return min(max(value / scale, -LARGEST_INPUT), LARGEST_INPUT)
 
@@ -116,7 +116,7 @@ def count_word(forest: Forest, slot: int, value: float, label: int, trust: float
 
 @hot
 def is_informative(forest: Forest, slot: int) -> bool:
-    """Whether a word is an ordinary number, or goes with the label as it hardly does by chance."""
+    """Return whether a word is a number, or goes with the label beyond chance."""
     # n eta^2, where eta^2 is the share of the value's variance that lies between the labels, is
     # Pearson's chi^2 if a word is there or not. By chance it is about k, plus or minus sqrt(2 k).
     word, n = forest.words[slot], forest.words[CONSTANT]["weight"]

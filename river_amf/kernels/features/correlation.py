@@ -36,8 +36,8 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     weigh_for(forest, 0, x, forest.features, forest.moments, forest.buckets, target, taken)
     if len(forest.residual_features) > 0:  # half of the trees learn residuals
         features, moments = forest.residual_features, forest.residual_moments
-        rest = forest.tree_targets[1]
-        weigh_for(forest, 1, x, features, moments, forest.residual_buckets, rest, taken)
+        residual = forest.tree_targets[1]
+        weigh_for(forest, 1, x, features, moments, forest.residual_buckets, residual, taken)
     counters["newest_weight"] /= 1.0 - 1.0 / RELEVANCE_MEMORY
     newest = counters["newest_weight"]
     if newest > LARGEST_NEWEST:
@@ -113,7 +113,7 @@ def count_target_in(feature: Record, bucket: Array, target: float, weight: float
 
 @hot
 def relevance_of(feature: Record, moments: Array) -> float:
-    """The relevance of a feature, from 0 to 1."""
+    """Return the relevance of a feature, from 0 to 1."""
     total = moments[TOTAL]
     if not total > 0.0:
         return 0.0

@@ -140,13 +140,13 @@ def set_range(forest: Forest, j: int, low: float, high: float) -> None:
 
 @hot
 def is_nearly_constant(values: Array) -> bool:
-    """Whether sorted values are equal, except those that may be outliers (then judge again)."""
+    """Return whether sorted values are equal, except those that may be outliers (then repeat)."""
     return values[MAX_DROPPED] == values[len(values) - 1 - MAX_DROPPED]
 
 
 @hot
 def range_intensity(low: float, high: float) -> float:
-    """One over the width of the range."""
+    """Return one over the width of the range."""
     return min(1.0 / min(high - low, LARGEST_FLOAT), LARGEST_FLOAT) if high > low else 0.0
 
 
@@ -236,7 +236,7 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
 
 @hot
 def relevance_scale(forest: Forest, features: Array, floor: float) -> float:
-    """One over the mean relevance of the features, floor included."""
+    """Return one over the mean relevance of the features, floor included."""
     n_features, total = forest.settings[0]["n_features"], 0.0
     for j in range(n_features):
         total += floor + features[j]["relevance"]
@@ -304,7 +304,7 @@ def count_bucket(
 
 @helper
 def count_used(buckets: Array) -> int:
-    """The number of buckets that are not empty, as old ones fade to zero."""
+    """Return the number of buckets that are not empty, as old ones fade to zero."""
     n_used = 0
     for k in range(N_BUCKETS):
         size = 0.0
@@ -316,7 +316,7 @@ def count_used(buckets: Array) -> int:
 
 @hot
 def scaled_down(weight: float, factor: float) -> float:
-    """A sum of weights divided by a factor, or 0 if it is negligible."""
+    """Return a sum of weights divided by a factor, or 0 if it is negligible."""
     # Computing with its square would take a hundred times as long. A new sample weighs 1e-60 at
     # least.
     weight /= factor

@@ -57,7 +57,7 @@ def standardise(forest: Forest, timescale: int, x: Array, learns: int, out: Arra
 
 @hot
 def score(deviation: float, variance: float, least: float) -> float:
-    """A deviation from the mean in standard deviations, clipped; 0 for a constant."""
+    """Return a deviation from the mean in standard deviations, clipped; 0 for a constant."""
     z = deviation / math.sqrt(variance) if variance > least else 0.0
     z = z if z < LARGEST_SCORE else LARGEST_SCORE  # min and max take long to compile
     return z if z > -LARGEST_SCORE else -LARGEST_SCORE

@@ -15,7 +15,7 @@ KNOWN_VERSIONS = (0, 61), (0, 68)  # the oldest and the newest
 
 
 def is_known(version: tuple[int, ...]) -> bool:
-    """Whether the insides of a version of Numba are those that this package builds on."""
+    """Return whether the insides of a version of Numba are those that this package builds on."""
     oldest, newest = KNOWN_VERSIONS
     return oldest <= version[:2] <= newest
 

@@ -95,13 +95,13 @@ samples_of = view_of(Views(BLOCK, BLOCK_FIELDS))
 
 @view
 def sample_of(address: int, width: int) -> Array:
-    """The (3, n_features) values of an encoded sample."""
+    """Return the (3, n_features) values of an encoded sample."""
     return array_at(address, (3, width), np.float64)
 
 
 @hot
 def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]:
-    """The first arrays of `layout.OUTPUT_FIELDS`: answer, votes, what made it, sample seen."""
+    """Return the first of `layout.OUTPUT_FIELDS`: answer, votes, what made it, sample seen."""
     at, votes = forest.handle, forest.votes.shape
     return (
         array_at(address, (votes[2],), np.float64),
@@ -124,14 +124,14 @@ def inputs_of(address: int, forest: Forest) -> tuple[Array, Array]:
 
 @view
 def terms_of(address: int, forest: Forest) -> Array:
-    """The last of them: the terms that the trends take, in the place of linear models."""
+    """Return the last of them: the terms that the trends take, in the place of linear models."""
     place = forest.handle["terms_place"]
     return array_at(address + place, (4, forest.terms.shape[2]), np.float64)
 
 
 @hot
 def unsigned(index: int) -> int:
-    """An index known not to be negative, which saves the check whether it counts from the end."""
+    """Return a non-negative index as unsigned, which saves the check for a negative one."""
     return np.uint64(index)  # type: ignore[return-value]
 
 
