@@ -14,7 +14,7 @@ from typing import Any
 from river_amf import kernels
 from river_amf.engine.known import Known
 from river_amf.engine.lock import refuse_within
-from river_amf.kernels import DONE, learn_sample, predict_sample
+from river_amf.kernels import DONE
 
 Predict = Callable[[Any, Any], Any]  # engine, x
 Learn = Callable[[Any, Any, Any, float, Any], None]  # engine, x, y, weight, parameters
@@ -24,10 +24,10 @@ def fast_predict(known: Known, slow: Predict) -> Predict:
     """Return a function that predicts a sample, by `slow`, under the lock, unless it is common."""
     features, labels, arena = known
     assert arena is not None
-    kernels.compile_for(arena, learns=False)
     encode, sample, read = features.encode_known, features.sample, labels.answer
     buffer = sample.prediction.buffer
     addresses = arena.address, sample.address, sample.prediction.address
+    predict_sample = kernels.predict_sample.of(arena.kind)
 
     def predict(engine: Any, x: Any) -> Any:
         lock = engine.lock
@@ -53,6 +53,7 @@ def fast_learn(known: Known, slow: Learn) -> Learn:
     encode, sample, number_of = features.encode_known, features.sample, labels.get
     n_learned, is_bounded = arena.n_learned, features.bounded
     address, of_sample, of_prediction = arena.address, sample.address, sample.prediction.address
+    learn_sample = kernels.learn_sample.of(arena.kind)
 
     def learn(engine: Any, x: Any, y: Hashable, weight: float, parameters: Any) -> None:
         lock = engine.lock
@@ -64,7 +65,6 @@ def fast_learn(known: Known, slow: Learn) -> Learn:
                 engine.known is known
                 and engine.pending is None
                 and n & (n - 1)  # warnings are given at powers of two
-                and arena.can_learn
                 and weight > 0.0
                 and not engine.late.waiting
                 and encode(x) is not None

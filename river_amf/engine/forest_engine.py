@@ -273,10 +273,8 @@ class Engine(SampleEngine):
     def _prepare(
         self, known: Known, block: Block, n_rows: int, *, predicts: bool, learns: bool
     ) -> None:
-        """Allocate and compile what it takes to predict or learn the rows of a block."""
+        """Allocate what it takes to predict or learn the rows of a block."""
         assert known.arena is not None
-        if predicts:
-            kernels.compile_for(known.arena, learns=False)
         has_late = learns and bool(self.late.waiting) and not block.is_at_once
         how = {"predicts": predicts, "learns": learns, "has_late": has_late}
         block.prepare(known.arena, n_rows, **how)
@@ -316,7 +314,7 @@ class Engine(SampleEngine):
     ) -> None:
         """Run a chunk through all trees in some threads, from where it has come to."""
         if block.stage == UNOPENED:
-            kernels.open_chunk(self.arena.address, block.address, start, stop)
+            kernels.open_chunk(self.arena, block.address, start, stop)
         while block.stage == OPEN:
             calls = _calls(self.arena, block, start, stop, n_jobs)
             missing = set(run_in_threads(calls, pools)) - {DONE}
@@ -324,7 +322,7 @@ class Engine(SampleEngine):
                 self._enlarge(kind)
             if missing:
                 continue
-            if kernels.close_chunk(self.arena.address, block.address, start, stop) == RELEASED:
+            if kernels.close_chunk(self.arena, block.address, start, stop) == RELEASED:
                 self._drop_rows()
 
 
@@ -334,7 +332,8 @@ def _calls(
     """Return what runs a chunk through all trees and linear models, a call for each thread."""
 
     def run(first: int, end: int) -> int:  # which keeps alive what kernels know by address
-        return kernels.run_chunk(arena.address, block.address, start, stop, first, end)
+        missing: int = kernels.run_chunk(arena, block.address, start, stop, first, end)
+        return missing
 
     n_voters = arena.capacities["tree"] + arena.capacities["linear_model"]
     n_threads = max(min(n_voters, _n_cores() if n_jobs == -1 else n_jobs), 1)

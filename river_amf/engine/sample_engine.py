@@ -116,14 +116,10 @@ class SampleEngine(Guarded):
             self._check_presence(self.known)
         if sample.fits is not arena.places:
             self._fit_prediction(arena, sample)
-        if not arena.can_learn:
-            kernels.compile_for(arena, learns=True)
-        is_late = 0  # not a bool, for which the kernel would be compiled again
-        if self.late.waiting:
-            is_late = int(self.late.find(features, arena, sample))
+        is_late = bool(self.late.waiting) and self.late.find(features, arena, sample)
         target, address = float(label), sample.prediction.address
         self.pending = functools.partial(self.finish_sample, n_learned)
-        status = learn_sample(arena.address, sample.address, target, weight, address, is_late)
+        status = learn_sample(arena, sample.address, target, weight, address, is_late)
         self.finish_call(status, x, target, weight, parameters, is_late)
 
     def learn_any(self, x: Any, y: Hashable, weight: float, parameters: Parameters) -> None:
@@ -273,7 +269,7 @@ class SampleEngine(Guarded):
                 self.known = known
             self.known.note_sizes()
             if needs_odds and not has_begun():
-                kernels.recompute_all_odds(self.arena.address)
+                kernels.recompute_all_odds(self.arena)
             learn()
 
         self.pending = finish
@@ -295,7 +291,8 @@ class SampleEngine(Guarded):
         # The address of the sample's buffer stays right, as the buffer does not depend on nodes,
         # boxes and rows, which are all that may be short here.
         of_sample = sample.address, target, weight, sample.prediction.address, is_late
-        while (status := learn_sample(self.arena.address, *of_sample)) < 0:
+        status: int
+        while (status := learn_sample(self.arena, *of_sample)) < 0:
             self._enlarge(status)
         if status == RELEASED:
             self._drop_rows()
@@ -307,7 +304,7 @@ class SampleEngine(Guarded):
 
     def _drop_rows(self) -> None:
         """Free the memory of samples that no tree keeps any more."""
-        kernels.compact_rows(self.arena.address)
+        kernels.compact_rows(self.arena)
         self.known = self.known._replace(arena=self.arena.drop_rows())
 
     # Predicting. Those without "predict" in their names are for whoever holds the lock.
@@ -371,12 +368,10 @@ class SampleEngine(Guarded):
         """Write the prediction for a sample to its buffer; return the answer of the kernel."""
         if sample.fits is not arena.places:
             self._fit_prediction(arena, sample)
-        if not arena.can_predict:
-            kernels.compile_for(arena, learns=False)
-        status = predict_sample(arena.address, sample.address, sample.prediction.address)
+        status: int = predict_sample(arena, sample.address, sample.prediction.address)
         if status == OCCUPIED:
             self.late.hold(self.features, arena)
-            status = predict_sample(arena.address, sample.address, sample.prediction.address)
+            status = predict_sample(arena, sample.address, sample.prediction.address)
         return status
 
     def _fit_prediction(self, arena: Arena, sample: EncodedSample) -> None:
@@ -422,8 +417,7 @@ class SampleEngine(Guarded):
         # The gaps depend on the capacity of the store, so equal models could give unequal pickles.
         self.late.hold(self.features, self.arena)
         if self.known.arena is not None:
-            kernels.compact_rows(self.known.arena.address)
-            self.known.arena.can_learn = False  # as lists may grow longer before the store is full
+            kernels.compact_rows(self.known.arena)
 
     def _snapshot(self) -> dict[str, Any]:
         """Return copies of all that has been learned."""

@@ -268,7 +268,7 @@ def _box(arena: Arena, tree: int, node: Any) -> NDArray[np.float64]:
     if not node["n_rows"]:
         return arena.boxes[tree, node["slot"], :, :n_features]
     box = np.full((2, n_features), math.nan)  # a leaf that keeps its samples has no stored box
-    kernels.hull_of_leaf(arena.address, tree, int(node["slot"]), box.ctypes.data)
+    kernels.hull_of_leaf(arena, tree, int(node["slot"]), box.ctypes.data)
     return box
 
 

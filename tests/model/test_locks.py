@@ -14,7 +14,6 @@ import pytest
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.engine.threads import run_in_threads
 from river_amf.inputs.row_problems import in_row
-from river_amf.kernels.numba_tools import compilation
 
 SOON = 30.0  # seconds, after which a test has failed
 
@@ -81,22 +80,6 @@ def test_a_fork_refuses_the_model_that_another_thread_is_using(model):
     thread.join(SOON)
     assert not in_child(lambda: model.learn_one({"a": 1}, True))
     model._engine.run(lambda: in_child(lambda: model._features))  # in the middle of its own call
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_fork_waits_for_the_thread_that_drops_compiled_code():
-    begun, over = threading.Event(), threading.Event()
-
-    def drop():
-        with compilation._LLVM:
-            begun.set()
-            over.wait(0.2)
-
-    thread = started(drop)
-    assert begun.wait(SOON)
-    assert not in_child(lambda: compilation._LLVM.acquire(timeout=SOON) or os._exit(3))
-    thread.join(SOON)
 
 
 class Nosy:
@@ -190,18 +173,6 @@ def test_calls_in_threads_return_results_and_raise_the_error_of_any():
         calls[k] = fail
         with pytest.raises(MemoryError, match="of a thread"):
             run_in_threads(calls, [])
-
-
-def test_a_compiler_works_without_a_thread_of_its_own(monkeypatch):
-    def fail(thread):
-        raise RuntimeError(message)
-
-    monkeypatch.setattr(threading.Thread, "start", fail)
-    message = "can't start new thread"
-    assert compilation.uninterrupted(lambda: 7)() == 7
-    message = "of a handler"
-    with pytest.raises(RuntimeError, match=message):
-        compilation.uninterrupted(lambda: 7)()
 
 
 # Weights

@@ -31,7 +31,8 @@ import numba
 import numpy as np
 import river_amf
 from river_amf.state import layout
-from river_amf.kernels.numba_tools.arrays import forest_of, samples_of, tree_of
+from river_amf.kernels.numba_tools.arrays import tree_of, view_of
+from river_amf.kernels.numba_tools.views import FORESTS, SAMPLES
 from river_amf.state.arena import Block
 
 kind = getattr(river_amf, sys.argv[1])
@@ -39,6 +40,7 @@ model = kind(n_estimators=2, seed=1)
 for i in range(100):
     model.learn_one({"a": i * 37 % 101, "color": "rgb"[i % 3]}, i * i % 5)
 arena = model._arena
+forest_of, samples_of = view_of(FORESTS[arena.kind]), view_of(SAMPLES)
 block = Block(np.zeros((7, 2)), np.zeros(7), np.ones(7), np.zeros((7, 6)))
 block.prepare(arena, 7, predicts=True, learns=True)
 

@@ -46,6 +46,7 @@ LAYERS_OF_KERNELS = [
     {"kernels"},
     {"chunks"},
     {"learning"},
+    {"by_kind"},
     {"regression"},
     {"classification"},
     {"tree"},

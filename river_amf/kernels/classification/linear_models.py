@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.features.standardisation import count_cosines, take_cosines
-from river_amf.kernels.numba_tools.arrays import FOREST, NONE, Array, Forest
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
 from river_amf.state import layout
 from river_amf.state.layout import N_COSINES
 
@@ -40,7 +39,7 @@ def step_of(v: int, n_features: int) -> float:
     return STEP * math.sqrt(FEW_FEATURES / max(n_features, FEW_FEATURES))
 
 
-@part(NO_VALUE, FOREST, INTEGER, ROW, ROW, MATRIX, ROW, INTEGER, INTEGER, NUMBER)
+@helper
 def run_linear_model(
     forest: Forest,
     v: int,

@@ -13,9 +13,8 @@ import math
 import numpy as np
 
 from river_amf.kernels.classification.linear_models import TINY_ERROR, log_softmax
-from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record, array_at
-from river_amf.kernels.numba_tools.compilation import hot, view
-from river_amf.kernels.numba_tools.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
+from river_amf.kernels.numba_tools.arrays import Array, Forest, Record, array_at
+from river_amf.kernels.numba_tools.compilation import helper, hot, view
 from river_amf.state.layout import CHOSEN
 
 CONSTANT = 0  # the slot of the constant 1
@@ -48,7 +47,7 @@ def input_of(word: Record, value: float) -> float:
     return min(max(value / scale, -LARGEST_INPUT), LARGEST_INPUT)
 
 
-@part(NO_VALUE, FOREST, MATRIX, ROW)
+@helper
 def predict_sparse(forest: Forest, words: Array, vote: Array) -> None:
     """Write log p(c) of the linear model of the words, for the labels seen so far."""
     n_labels = forest.settings[0]["n_labels"]
@@ -62,7 +61,7 @@ def predict_sparse(forest: Forest, words: Array, vote: Array) -> None:
     log_softmax(vote, n_labels)
 
 
-@part(NO_VALUE, FOREST, MATRIX, ROW, INTEGER, NUMBER)
+@helper
 def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: float) -> None:
     """Learn a sample in the linear model of the words, given its prediction: a step of AdaGrad."""
     n_labels = forest.settings[0]["n_labels"]
@@ -82,7 +81,7 @@ def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: 
                 forest.word_weights[slot, c] -= step
 
 
-@part(NO_VALUE, FOREST, MATRIX, INTEGER, NUMBER)
+@helper
 def count_words(forest: Forest, words: Array, label: int, weight: float) -> None:
     """Count the words of a sample that is learned, and choose those that are to have a column."""
     settings, counters = forest.settings[0], forest.counters[0]

@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.features.standardisation import forget_standards
-from river_amf.kernels.numba_tools.arrays import FOREST, LARGEST_FLOAT, Array, Forest, Record
+from river_amf.kernels.numba_tools.arrays import LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import NO_VALUE, NUMBER, ROW, part
-from river_amf.state.layout import CLASSIFICATION, FIRST_CHECK, N_BINS, N_BUCKETS, N_RECENT
+from river_amf.state.layout import FIRST_CHECK, N_BINS, N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
 MAX_DROPPED = 2  # maximum number of outliers at each end of the values that a range is judged by
@@ -47,8 +46,8 @@ def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) ->
         out[j] = forest.ranges[1, j] if value > forest.limits[1, j] else value
 
 
-@part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER)
-def update_intensity(forest: Forest, x: Array, target: float, weight: float) -> None:
+@helper
+def update_intensity(forest: Forest, x: Array) -> None:
     """Update the split intensities for a sample to be learned, and count its values."""
     # (DESIGN.md: split intensity.) Intensities follow from the ranges including
     # the sample, and from the relevance before it.
@@ -75,8 +74,6 @@ def update_intensity(forest: Forest, x: Array, target: float, weight: float) -> 
     if n_learned >= FIRST_CHECK and n_learned & (n_learned - 1) == 0:
         counters["n_present"] = 0
     counters["n_present"] += n_present
-    if settings["relevance"]:
-        weigh_features(forest, x, target, max(min(weight, LARGEST_TRUST), LEAST_TRUST))
 
 
 @hot
@@ -201,7 +198,7 @@ def forget_relevance(feature: Record, moments: Array, buckets: Array) -> None:
             buckets[k, c] = 0.0
 
 
-@part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER, task=CLASSIFICATION)
+@helper
 def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
     # Older samples count less because the weight of the newest one keeps growing.
@@ -209,6 +206,7 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     n_features, n_classes, label = settings["n_features"], settings["n_classes"], int(target)
     scale = relevance_scale(forest, forest.features, RELEVANCE_FLOOR)
     newest = counters["newest_weight"]
+    taken = trusted(weight) * newest
     for j in range(n_features):
         feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
@@ -216,8 +214,7 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
         base = weigh_feature(forest, 0, j, scale * (RELEVANCE_FLOOR + feature["relevance"]))
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue
-        moments, taken = forest.moments[j], weight * newest
-        eta2 = 0.0
+        moments, eta2 = forest.moments[j], 0.0
         if forest.is_categorical[j]:
             k = int(value) % N_BUCKETS
             moments[label, 0] += taken
@@ -232,6 +229,12 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     if counters["newest_weight"] > LARGEST_NEWEST:
         rescale_statistics(forest, counters["newest_weight"])
         counters["newest_weight"] = 1.0
+
+
+@hot
+def trusted(weight: float) -> float:
+    """Return the weight of a sample within bounds."""
+    return max(min(weight, LARGEST_TRUST), LEAST_TRUST)
 
 
 @hot

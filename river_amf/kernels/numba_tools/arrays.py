@@ -10,26 +10,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
-from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from river_amf.kernels.numba_tools import IS_COMPILED, USES_INSIDES
+from river_amf.kernels.numba_tools import IS_COMPILED, views
 from river_amf.kernels.numba_tools.compilation import hot, view
-from river_amf.kernels.numba_tools.views import (
-    INTENSITY,
-    TreeView,
-    UncompiledTree,
-    UncompiledViews,
-    Views,
-    uncompiled_array,
-)
-from river_amf.state.layout import BLOCK, BLOCK_FIELDS, FIELDS, HANDLE, N_MADE_BY
-
-if USES_INSIDES:
-    from river_amf.kernels.numba_tools import insides
-elif IS_COMPILED:
-    from river_amf.kernels.numba_tools import plain
+from river_amf.kernels.numba_tools.views import UncompiledTree, UncompiledViews, Views
+from river_amf.state.layout import N_MADE_BY
 
 NONE = -1  # no node, box, row or tree to resume with; also the end of a list of rows
 UNLISTED = -2  # the link of a row that no leaf of the tree keeps
@@ -49,48 +37,25 @@ Samples = Any  # the same for `layout.BLOCK_FIELDS`
 Tree = Any
 
 
-def view_of(views: Views) -> Callable[[int], Any]:
+tree_of: Any = views.tree_of if IS_COMPILED else UncompiledTree
+array_at: Any = views.array_at if IS_COMPILED else views.uncompiled_array
+
+
+def view_of(record: Views) -> Callable[[int], Any]:
     """Return the function from the address of a record to a view of it."""
     if not IS_COMPILED:
-        return lambda address: UncompiledViews(address, views)
-    if not USES_INSIDES:
-        plain.define_attributes(views)
+        return lambda address: UncompiledViews(address, record)
 
     @intrinsic
     def view(typingctx, address):  # type: ignore[no-untyped-def]
         """Return a view of the record at an address."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return builder.inttoptr(arguments[0], context.get_value_type(views))
+            return builder.inttoptr(arguments[0], context.get_value_type(record))
 
-        return views(types.intp), generate
+        return record(numba.types.intp), generate
 
     return view
-
-
-@intrinsic
-def _tree_of(typingctx, forest, t, intensity):  # type: ignore[no-untyped-def]
-    """Return one tree's part of a forest, with the split intensities of a sample."""
-    tree = TreeView(forest)
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        members = cgutils.create_struct_proxy(tree)(context, builder)
-        members.forest, members.t, members.intensity = arguments
-        return members._getvalue()
-
-    return tree(forest, types.intp, INTENSITY), generate
-
-
-tree_of: Any = UncompiledTree
-array_at: Any = uncompiled_array
-if IS_COMPILED:
-    tree_of = _tree_of
-    array_at = insides.array_at if USES_INSIDES else plain.array_at
-
-FOREST = Views(HANDLE, FIELDS)
-TREE = TreeView(FOREST)
-forest_of = view_of(FOREST)
-samples_of = view_of(Views(BLOCK, BLOCK_FIELDS))
 
 
 @view

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
+from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 from river_amf.kernels.tree.estimates import decay_of, settled_sum, slowed
 from river_amf.state.layout import (
     DELAY,
@@ -29,7 +28,6 @@ from river_amf.state.layout import (
     LOWER,
     N_ERRORS,
     N_TRENDS,
-    REGRESSION,
     SLOW_ERROR,
     SPREAD,
     SPREAD_THEN,
@@ -112,7 +110,7 @@ def quantile(errors: Array, p: float) -> float:
 FAST_DECAY, SLOW_DECAY = 0.3, 0.8  # of the recent errors that correct the mean of the trees
 
 
-@part(NO_VALUE, FOREST, VOTES, INTEGER, ROW, task=REGRESSION)
+@helper
 def pool_votes(forest: Forest, votes: Array, i: int, answer: Array) -> None:
     """Write the forest's answer: its prediction, the scale of its error, and two quantiles."""
     # The level between these is in the place of the lower one, or 0 for none.
@@ -241,7 +239,7 @@ def recent_values(forest: Forest) -> Recent:
     )
 
 
-@part(NO_VALUE, FOREST, VOTES, INTEGER, NUMBER, NUMBER, ROW, task=REGRESSION)
+@helper
 def learn_vote(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:

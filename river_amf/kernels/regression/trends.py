@@ -16,12 +16,20 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.classification.experts import LEARN, PREDICT, PREDICTED
 from river_amf.kernels.classification.linear_models import dot, place_of
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
-from river_amf.kernels.features.standardisation import count_cosines, take_cosines
-from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
+from river_amf.kernels.features.standardisation import count_cosines, standardise, take_cosines
+from river_amf.kernels.numba_tools.arrays import (
+    Array,
+    Forest,
+    Record,
+    inputs_of,
+    output_of,
+    sample_of,
+    terms_of,
+)
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, VOTES, part
 from river_amf.kernels.regression.target_pool import (
     OF_TRENDS,
     learn_errors,
@@ -30,7 +38,7 @@ from river_amf.kernels.regression.target_pool import (
     winsorized,
 )
 from river_amf.kernels.tree.estimates import decay_of, settled_sum
-from river_amf.state.layout import LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAVES, REGRESSION
+from river_amf.state.layout import LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAVES
 
 # The rows of terms of a sample: raw cosines; what the smooth trend takes, which is the constant 1,
 # the cosines standardised and the features standardised; and what the fast one takes, which is the
@@ -49,11 +57,23 @@ WEIGHT, MEAN = 0, 1  # what a profile keeps at each place
 LARGEST_PROFILE = 4.0
 
 
-@part(
-    *(NO_VALUE, FOREST, ROW, ROW, MATRIX, VOTES),
-    *(INTEGER, INTEGER, INTEGER, NUMBER, NUMBER),
-    task=REGRESSION,
-)
+@helper
+def run_experts(
+    forest: Forest, sample: int, output: int, stage: int, target: float, weight: float
+) -> None:
+    """Predict a sample with the trends, or learn it before the trees do."""
+    if stage == LEARN:
+        return
+    x = sample_of(sample, forest.settings[0]["n_features"])[1]
+    standardised, terms = inputs_of(output, forest)[0], terms_of(output, forest)
+    votes = output_of(output, forest)[1] if stage == PREDICT else forest.votes
+    learns = stage != PREDICT
+    standardise(forest, 0, x, learns, standardised[0])
+    predicts = stage != PREDICTED
+    follow_trends(forest, x, standardised[0], terms, votes, 0, predicts, learns, target, weight)
+
+
+@helper
 def follow_trends(
     forest: Forest,
     x: Array,

@@ -11,13 +11,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from river_amf.kernels.numba_tools.arrays import (
-    FOREST,
     NONE,
     NOTHING,
-    TREE,
     UNLISTED,
     Array,
     Forest,
@@ -25,8 +22,7 @@ from river_amf.kernels.numba_tools.arrays import (
     Tree,
     view_of,
 )
-from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, NUMBER, part
+from river_amf.kernels.numba_tools.compilation import allocating, helper, hot
 from river_amf.kernels.numba_tools.views import Views
 from river_amf.kernels.tree.estimates import (
     learn_faded_weight,
@@ -95,7 +91,7 @@ EXPANSION = np.dtype(
 EXPANSION_BYTES = EXPANSION.itemsize
 
 Expansion = Any
-EXPANSION_VIEW = Views(EXPANSION, EXPANSION_FIELDS, is_constant=False)
+EXPANSION_VIEW = Views("Expansion", EXPANSION, EXPANSION_FIELDS, is_constant=False)
 expansion_at = view_of(EXPANSION_VIEW)
 
 
@@ -300,7 +296,7 @@ def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
             box[1, j] = expansion.boxes[k, 1, j]
 
 
-@part(NUMBER, FOREST, TREE, EXPANSION_VIEW, INTEGER, INTEGER, INTEGER, INTEGER)
+@helper
 def weigh_faded_cell(
     forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
 ) -> float:
@@ -370,7 +366,7 @@ def weigh_chain(
     return growth
 
 
-@part(types.Tuple((INTEGER, INTEGER, NUMBER)), FOREST, TREE, INTEGER, INTEGER, allocates=True)
+@allocating
 def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
     """Split a pure leaf late, as a sample of another label has arrived at `row`."""
     # Returns NOTHING, the newcomer's leaf and the growth of the log wbar of the expanded leaf. If

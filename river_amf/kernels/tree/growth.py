@@ -54,7 +54,7 @@ def grow(tree: Tree, x: Array, row: int) -> tuple[int, int, float]:
     # tree was empty. Otherwise the leaf may still have to be split, if it keeps samples.
     state = tree.state
     if state["root"] == NONE:
-        state["root"] = add_leaf(tree, NONE, x, row)
+        state["root"] = add_leaf(tree, state["root"], x, row)  # without a parent
         return state["root"], NONE, 0.0
     index, split_time, undone = descend(tree, x)
     if split_time < NEVER:

@@ -14,7 +14,6 @@ from river_amf.kernels.numba_tools.arrays import (
     STORE_FULL,
     Forest,
     Record,
-    forest_of,
 )
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
 from river_amf.kernels.tree.sample_store import count_late, is_keeping_rows
@@ -78,11 +77,10 @@ def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
 
 
 @quick_kernel
-def ready_samples(arena: int, wanted: int) -> int:
+def ready_samples(forest: Forest, wanted: int) -> int:
     """Return the number of samples that the capacity allows, up to `wanted`, or what is short."""
     # It assumes that no sample splits a tree more than once. If the capacity allows only a few, it
     # returns STORE_FULL, NODES_FULL or BOXES_FULL.
-    forest = forest_of(arena)
     settings, trees = forest.settings[0], forest.trees
     keeps_rows = is_keeping_rows(settings, trees, count_late(settings, trees))
     return count_ready(forest, wanted, keeps_rows)

@@ -13,18 +13,14 @@ import math
 import numpy as np
 
 from river_amf.kernels.numba_tools.arrays import (
-    FOREST,
     NONE,
-    TREE,
     UNLISTED,
     Array,
     Forest,
     Record,
     Tree,
-    forest_of,
 )
-from river_amf.kernels.numba_tools.compilation import allocating_kernel, helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, part
+from river_amf.kernels.numba_tools.compilation import allocating, allocating_kernel, helper, hot
 from river_amf.kernels.tree.random_numbers import LOW_WORD, coded, mixed
 from river_amf.kernels.tree.structure import (
     add_box,
@@ -100,7 +96,7 @@ def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array, n_r
     return rarest
 
 
-@part(NO_VALUE, FOREST, TREE, INTEGER, INTEGER, allocates=True)
+@allocating
 def list_row_and_thin(forest: Forest, tree: Tree, index: int, newest: int) -> None:
     """Put a row at the head of a leaf's list, then drop some, as there are too many."""
     # Those that span its box stay, and the rarest of the others, which are at most half of the
@@ -138,7 +134,7 @@ def drop_common(forest: Forest, tree: Tree, index: int, is_spanning: Array, leas
     tree.links[last] = NONE
 
 
-@part(NO_VALUE, FOREST, TREE)
+@helper
 def release_rows(forest: Forest, tree: Tree) -> None:
     """Replace the samples that leaves keep by boxes, as the budget is spent (DESIGN.md: budget)."""
     for index in range(tree.state["n_nodes"]):
@@ -187,9 +183,8 @@ def is_listed(links: Array, row: int) -> bool:
 
 
 @allocating_kernel
-def compact_rows(arena: int) -> None:
+def compact_rows(forest: Forest) -> None:
     """Remove the rows that no leaf keeps from the store, without changing the order."""
-    forest = forest_of(arena)
     counters, trees, nodes = forest.counters[0], forest.trees, forest.nodes
     rows, samples, links = forest.rows, forest.samples, forest.links
     n_rows = 0
