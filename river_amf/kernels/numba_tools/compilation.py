@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from river_amf.state.arena import Arena
 
 F = TypeVar("F", bound=Callable[..., Any])
-T, R = TypeVar("T"), TypeVar("R")
+T = TypeVar("T")
+R = TypeVar("R")
 
 KERNELS: list[Kernel] = []
 
