@@ -20,7 +20,7 @@ def run() -> NoReturn:
         getattr(sys, name).reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, _terminate)
     logging.basicConfig(format="river-amf: %(message)s")
-    logging.getLogger("river_amf.kernels").setLevel(logging.INFO)  # which says that it compiles
+    logging.getLogger("river_amf.kernels").setLevel(logging.INFO)  # while kernels compile
     try:
         status = main()
     except KeyboardInterrupt:  # a second one, while the first is reported

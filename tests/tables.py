@@ -94,7 +94,7 @@ def check_tree_odds(
     r_v = log((1-b)/b) + log w_v - log wbar_left - log wbar_right (DESIGN.md: aggregation).
     """
     log_stop, log_split = math.log1p(-model.split_prior), math.log(model.split_prior)
-    log_wbar, found, expected = {}, [], []
+    log_wbar, log_odds, expected = {}, [], []
     for row in table.sort_values("depth", ascending=False).itertuples():
         if row.left < 0:
             assert math.isnan(row.log_odds)
@@ -102,9 +102,9 @@ def check_tree_odds(
             continue
         below = log_wbar[row.left] + log_wbar[row.right]
         log_wbar[row.node] = naive.log_add(log_stop + log_w[row.node], log_split + below)
-        found.append(row.log_odds)
+        log_odds.append(row.log_odds)
         expected.append(log_stop - log_split + log_w[row.node] - below)
-    assert found == pytest.approx(expected, rel=1e-9, abs=tolerance)
+    assert log_odds == pytest.approx(expected, rel=1e-9, abs=tolerance)
 
 
 def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
@@ -161,9 +161,9 @@ def log_wbar_root(model: AMFClassifier, table: pd.DataFrame) -> float:
 
 def best_pruning(cell: naive.Cell, split_prior: float, dirichlet: float) -> float:
     """Return min over prunings T of L(T) - log pi(T), by recursion."""
-    own = naive.loss(cell.counts, dirichlet)
+    loss = naive.loss(cell.counts, dirichlet)
     if cell.left is None or cell.right is None:
-        return own
+        return loss
     below = best_pruning(cell.left, split_prior, dirichlet)
     below += best_pruning(cell.right, split_prior, dirichlet)
-    return min(own - math.log1p(-split_prior), below - math.log(split_prior))
+    return min(loss - math.log1p(-split_prior), below - math.log(split_prior))

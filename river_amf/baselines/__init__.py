@@ -5,11 +5,6 @@ values, new features and new labels. They are river's own models, or scikit-lear
 behind scalers and encoders where they need them.
 """
 
-from river_amf.baselines.river_models import (
-    DESCRIPTIONS,
-    REGRESSOR_DESCRIPTIONS,
-    classifiers,
-    regressors,
-)
+from river_amf.baselines.river_models import DESCRIPTIONS, classifiers, regressors
 
-__all__ = ["DESCRIPTIONS", "REGRESSOR_DESCRIPTIONS", "classifiers", "regressors"]
+__all__ = ["DESCRIPTIONS", "classifiers", "regressors"]

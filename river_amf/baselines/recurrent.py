@@ -38,9 +38,9 @@ def _keras() -> Any:
 
 @functools.cache  # all models of one length share what is compiled
 def _network(length: int) -> tuple[Callable[..., Any], ...]:
-    """Return three functions of a network's state, its weights and then those of the optimizer.
+    """Return functions of a network: the state for a seed, a step of learning, and a prediction.
 
-    They return the state for a seed, the state after a step, and the probabilities of labels.
+    The state is a list of arrays: the weights of the network and the variables of the optimizer.
     """
     keras = _keras()
     import jax

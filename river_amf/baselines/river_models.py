@@ -128,28 +128,6 @@ def _stacking() -> Any:
     return _unscaled(ensemble.StackingClassifier(trees, combiner, include_features=False))
 
 
-DESCRIPTIONS: dict[str, str] = {
-    "majority": "the most frequent label so far",
-    "last-class": "the most recent label",
-    "knn": f"k-nearest neighbors, 10 of the last {_BUFFER} samples",
-    "gaussian-nb": "Gaussian naive Bayes on numbers and category codes",
-    "categorical-nb": "categorical naive Bayes, numbers in seven bins",
-    "multinomial-nb": "multinomial naive Bayes on words and counts",
-    "perceptron": "perceptron, one per label",
-    "logistic": "logistic regression by SGD, one per label",
-    "mlp": "scikit-learn's neural network, one per label",
-    "rnn": "Keras's recurrent network (GRU) over the last 8 samples",
-    "hoeffding-gain": "Hoeffding tree, split by information gain",
-    "hoeffding-gini": "Hoeffding tree, split by the Gini index",
-    "bagging": "bagging of ten Hoeffding trees",
-    "leveraging-bagging": "leveraging bagging of ten trees",
-    "arf": "adaptive random forest of ten trees",
-    "adaboost": "AdaBoost of ten Hoeffding trees",
-    "boosting": "scikit-learn's boosting, retrained every 1000 samples",
-    "stacking": "ten Hoeffding trees, combined by a perceptron",
-    "amf": "our Mondrian forest of ten trees",
-    "adaptive": "our Mondrian forest for streams that drift",
-}
 _CLASSIFIERS: _Makers = {
     "majority": lambda _: dummy.PriorClassifier(),
     "last-class": lambda _: dummy.NoChangeClassifier(),
@@ -182,7 +160,7 @@ def behind_scalers(model: base.Regressor) -> Any:
 
 
 def linear_regression() -> base.Regressor:
-    """Return the linear model, which most of the other models contain."""
+    """Return the linear model, which is also in the leaves of trees and in the rules."""
     # With river's default, SGD at a fixed rate, it diverges where there are a hundred features.
     return linear_model.LinearRegression(optim.AdaGrad(_RATE))
 
@@ -208,21 +186,6 @@ def _amf_of_river(seed: int | None) -> Any:
     return compose.Pipeline(prepared, TargetScaler(forest.AMFRegressor(_N_MODELS, seed=seed)))
 
 
-REGRESSOR_DESCRIPTIONS: dict[str, str] = {
-    "mean": "the mean of all values so far",
-    "last-value": "the most recent value",
-    "linear": "linear regression by AdaGrad",
-    "knn": DESCRIPTIONS["knn"],
-    "hoeffding": "Hoeffding tree with linear models in its leaves",
-    "amrules": "adaptive model rules",
-    "bagging": DESCRIPTIONS["bagging"],
-    "arf": DESCRIPTIONS["arf"],
-    "srp": "streaming random patches of ten trees",
-    "boosting": DESCRIPTIONS["boosting"],
-    "amf-of-river": "river's Mondrian forest of ten trees",
-    "amf": DESCRIPTIONS["amf"],
-    "adaptive": DESCRIPTIONS["adaptive"],
-}
 _REGRESSORS: _Makers = {
     "mean": lambda _: dummy.StatisticRegressor(stats.Mean()),
     "last-value": lambda _: dummy.StatisticRegressor(stats.Shift(0, fill_value=0.0)),
@@ -239,6 +202,38 @@ _REGRESSORS: _Makers = {
     "adaptive": lambda seed: AdaptiveAMFRegressor(seed=seed),
 }
 
+# Both
+
+DESCRIPTIONS: dict[str, str] = {
+    "majority": "the most frequent label so far",
+    "last-class": "the most recent label",
+    "mean": "the mean of all values so far",
+    "last-value": "the most recent value",
+    "linear": "linear regression by AdaGrad",
+    "knn": f"k-nearest neighbors, 10 of the last {_BUFFER} samples",
+    "gaussian-nb": "Gaussian naive Bayes on numbers and category codes",
+    "categorical-nb": "categorical naive Bayes, numbers in seven bins",
+    "multinomial-nb": "multinomial naive Bayes on words and counts",
+    "perceptron": "perceptron, one per label",
+    "logistic": "logistic regression by SGD, one per label",
+    "mlp": "scikit-learn's neural network, one per label",
+    "rnn": "Keras's recurrent network (GRU) over the last 8 samples",
+    "hoeffding": "Hoeffding tree with linear models in its leaves",
+    "hoeffding-gain": "Hoeffding tree, split by information gain",
+    "hoeffding-gini": "Hoeffding tree, split by the Gini index",
+    "amrules": "adaptive model rules",
+    "bagging": "bagging of ten Hoeffding trees",
+    "leveraging-bagging": "leveraging bagging of ten trees",
+    "arf": "adaptive random forest of ten trees",
+    "srp": "streaming random patches of ten trees",
+    "adaboost": "AdaBoost of ten Hoeffding trees",
+    "boosting": "scikit-learn's boosting, retrained every 1000 samples",
+    "stacking": "ten Hoeffding trees, combined by a perceptron",
+    "amf-of-river": "river's Mondrian forest of ten trees",
+    "amf": "our Mondrian forest of ten trees",
+    "adaptive": "our Mondrian forest for streams that drift",
+}
+
 # Models that need an extra which is not installed are in none of the tables.
 _SKLEARN = ("sklearn",), 'needs scikit-learn: pip install "scikit-learn>=1.6"'
 _NEEDED = {"mlp": _SKLEARN, "boosting": _SKLEARN, "rnn": (("keras", "jax"), NEEDED)}
@@ -247,7 +242,7 @@ MISSING: dict[str, str] = {
     for name, (packages, needed) in _NEEDED.items()
     if not all(map(importlib.util.find_spec, packages))
 }
-for _table in (DESCRIPTIONS, _CLASSIFIERS, REGRESSOR_DESCRIPTIONS, _REGRESSORS):
+for _table in (DESCRIPTIONS, _CLASSIFIERS, _REGRESSORS):
     for _name in MISSING.keys() & _table.keys():
         del _table[_name]
 
@@ -293,8 +288,7 @@ def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifi
 def regressors(seed: int | None = None) -> dict[str, Callable[[], base.Regressor]]:
     """Return functions that make the baseline regressors, as `classifiers` does.
 
-    They are described in `REGRESSOR_DESCRIPTIONS`. Most of them standardize the target, too. Before
-    its first sample each predicts 0.
+    Most of them standardize the target, too. Before its first sample each predicts 0.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command `river-amf`.
 
-    `argv` are the arguments, by default those of the process. The exit status is 0 on success, 1 if
+    `argv` are the arguments, by default from the process. The exit status is 0 on success, 1 if
     every model of a comparison failed or no kernel could be kept, 2 without a subcommand, 130 after
     Ctrl-C, 143 after SIGTERM, and 141 if the reader of the output closed the pipe. An error is
     reported in one line on stderr, and raises SystemExit with status 2.
@@ -58,17 +58,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     parser = _make_parser()
-    given = sys.argv[1:] if argv is None else argv
+    words = sys.argv[1:] if argv is None else argv
     # argparse drops a value of "--", but not one of ",--"
-    given = [f"--missing=,{a[10:]}" if a.startswith("--missing=") else a for a in given]
+    words = [f"--missing=,{a[10:]}" if a.startswith("--missing=") else a for a in words]
     try:
         try:
-            arguments = parser.parse_args(given)
+            arguments = parser.parse_args(words)
             if "run" not in arguments:
                 parser.print_help()
                 return 2
             with warnings.catch_warnings():
-                # the reader of a file has said so
+                # reported when the file was read
                 warnings.filterwarnings("ignore", "feature .* holds categories, but its first")
                 return int(arguments.run(arguments))
         finally:
@@ -120,7 +120,7 @@ def _make_parser() -> _Parser:
         description=(
             "Compile all kernels now, instead of each when it is first needed. They are kept on"
             " disk, so this is done once for each release, machine and user, such as when an image"
-            " is built. NUMBA_CACHE_DIR says where they are kept."
+            " is built. NUMBA_CACHE_DIR is the folder, if it is set."
         ),
     ).set_defaults(run=_warm_up)
     return parser

@@ -12,7 +12,7 @@ from river_amf.evaluation.tasks import TASKS
 
 DESCRIPTION = (
     "Run several models over the same stream and compare them: each model predicts every sample"
-    " and then learns it (test-then-train). If a model fails, its row of the table says so."
+    " and then learns it (test-then-train). If a model fails, its row of the table has the error."
 )
 EPILOG = (
     "Exit status: 0 if at least one model ran; 1 if all models failed; 2 if the arguments or the"
@@ -25,12 +25,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     options.add_stream_arguments(parser)
     usual = "; ".join(f"{name}: {', '.join(task.usual)}" for name, task in TASKS.items())
-    known = "; ".join(f"{name}: {', '.join(task.descriptions)}" for name, task in TASKS.items())
+    names = "; ".join(f"{name}: {', '.join(task.descriptions)}" for name, task in TASKS.items())
     parser.add_argument(
         "--models",
         type=options.comma_separated,
         metavar="A,B",
-        help=f"models to run (default: {usual}); {known}",
+        help=f"models to run (default: {usual}); {names}",
     )
     parser.add_argument("--csv", metavar="FILE", help="write the table to a CSV file")
     options.add_html(parser, "all models")

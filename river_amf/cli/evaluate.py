@@ -34,7 +34,7 @@ _MIN_WIDTH = 10  # characters; sizes below one gibibyte are no longer than "976.
 
 DESCRIPTION = (
     "Run one model over a stream: it predicts each sample and then learns it (test-then-train)."
-    " Metrics, time and memory are printed along the way, and in the end those of naive baselines."
+    " Metrics, time and memory are printed along the way, and naive baselines at the end."
 )
 EPILOG = (
     "Ctrl-C, SIGTERM and a row that cannot be read end the run with exit status 130, 143 and 2;"
@@ -187,7 +187,7 @@ def _print_table(arguments: argparse.Namespace, stream: Stream, model: Any, run:
 
 
 def _write_page(arguments: argparse.Namespace, stream: Stream, run: Run) -> None:
-    """Write the page of a run beside those of models that look at no features."""
+    """Write the page of a run beside models that look at no features."""
     runs, task = {arguments.model: run}, TASKS[stream.task]
     samples = list(itertools.islice(stream, run.n_samples))
     for name in task.floors:

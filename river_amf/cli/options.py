@@ -69,7 +69,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         "metavar": "CHAR",
         "type": lambda text: {"\\t": "\t", "tab": "\t"}.get(text, text),
     }
-    add("--separator", help="between fields (default: whatever fits of , ; and tab)", **character)
+    add("--separator", help="between fields (default: the best of , ; and tab)", **character)
     add("--decimal", help="before the fraction of a number (default: a point)", **character)
     add("--thousands", help="between the thousands of a number", **character)
     add("--comment", help="at the beginning of comments", **character)
@@ -111,7 +111,7 @@ def add_html(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument(
         "--html",
         metavar="FILE",
-        help=f"write a page with figures of {what} along the stream, beside those of models that"
+        help=f"write a page with figures of {what} along the stream, beside models that"
         " look at no features (needs the extra `html`)",
     )
 

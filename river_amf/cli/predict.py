@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
             n_rows += 1
             prediction, beside, _ = predict(record.row, record.x)
             writer.write(record, prediction, beside)
-            if rows.later is not None:  # another process may wait for it
+            if rows.later is not None:  # for a process that reads them
                 file.flush()
     options.report_written(f"{n_rows} predictions", path or "standard output")
     return 0

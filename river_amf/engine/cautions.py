@@ -13,7 +13,7 @@ from river_amf.state.arena import Arena
 from river_amf.state.layout import FIRST_CHECK, REGRESSION, node_bytes
 
 FEW_FEATURES, LARGE_NODES = "few features", "large nodes"  # what is warned of
-_MANY_FEATURES = 16
+MANY_FEATURES = 16  # of which the presence is checked
 _SMALL_SHARE = 0.25  # of the features in a sample
 _LARGE_NODE = 10_000  # bytes
 
@@ -48,7 +48,7 @@ class Cautions:
                 counted = int(arena.counters["n_present"][0]) if n_learned > check else 0
                 counted += int(n_values[max(check - n_learned, 0) : last - n_learned].sum())
                 mean, most = counted / (last - check), int(n_features[last - n_learned])
-                if most >= _MANY_FEATURES and mean <= _SMALL_SHARE * most:
+                if most >= MANY_FEATURES and mean <= _SMALL_SHARE * most:
                     self._give(FEW_FEATURES, _absent_text(arena, most, last - check, mean))
             check, last = last, 2 * last
 

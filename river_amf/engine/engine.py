@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.engine.cautions import Cautions
+from river_amf.engine.cautions import MANY_FEATURES, Cautions
 from river_amf.engine.growth import Learned, admitted, with_capacity, with_columns
 from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
@@ -129,12 +129,10 @@ class Engine(Guarded):
             label = reading.label
             schema.place(reading.row)
         assert arena is not None
-        n_learned = arena.n_learned[0]
-        if not n_learned & (n_learned - 1):  # a power of two
-            self._check_presence(self.learned)
+        self._check_presence(self.learned)
         kernels.compile_for(arena, learns=True)
         is_late = bool(self.late.waiting) and self.late.find(schema, arena)
-        self.pending = functools.partial(self.resume, n_learned)
+        self.pending = functools.partial(self.resume, arena.n_learned[0])
         self.finish(None, x, float(label), weight, is_late)
 
     def finish(
@@ -197,7 +195,7 @@ class Engine(Guarded):
             self.late = LateLabels()  # slots of forgotten words are used again
         if is_at_once:
             self.late.drop(schema.key(sample))
-        is_late = not is_at_once and self.late.find(schema, arena)
+        is_late = bool(self.late.waiting) and not is_at_once and self.late.find(schema, arena)
         version = int(arena.handle["version"][0])
 
         def has_begun() -> bool:
@@ -253,7 +251,8 @@ class Engine(Guarded):
     def _check_presence(self, learned: Learned) -> None:
         """Warn if samples have few features, before the next one is learned."""
         schema, arena = learned
-        if schema.vocabulary is None and arena is not None:
+        n_learned = 0 if arena is None else arena.n_learned[0]
+        if schema.vocabulary is None and arena is not None and not n_learned & (n_learned - 1):
             self.cautions.check_presence(arena, np.array([len(schema)]), np.zeros(1, np.int64))
 
     def _check_nodes(self, learned: Learned, reading: Reading) -> None:
@@ -411,7 +410,6 @@ _FIRST_CALLS: tuple[Predict, Learn] = (
     exclusive(Engine.predict_and_renew),
     exclusive(Engine.learn_and_renew),
 )
-_MANY_FEATURES = 16  # of which the presence is checked
 
 
 def _fast_predict(learned: Learned) -> Predict:
@@ -445,7 +443,7 @@ def _fast_learn(learned: Learned) -> Learn:
     assert arena is not None
     kernels.compile_for(arena, learns=True)
     encode, number_of, is_bounded = schema.encode, schema.labels.get, bool(schema.bounded)
-    n_learned, is_narrow = arena.n_learned, len(schema) < _MANY_FEATURES
+    n_learned, is_narrow = arena.n_learned, len(schema) < MANY_FEATURES
     address, of_sample, of_output = arena.address, schema.sample.address, arena.output.address
 
     def learn(engine: Engine, x: Any, y: Any, weight: float, parameters: Any) -> None:

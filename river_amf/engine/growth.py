@@ -131,10 +131,8 @@ def with_capacity(arena: Arena, missing: int, factor: float = 2.0) -> Arena:
     if missing == kernels.STORE_FULL:
         kernels.compact_rows(arena.address)
         arena = arena.fit_rows()
-    elif missing == kernels.NODES_FULL:
-        arena = arena.grow_nodes(factor)
     else:
-        arena = arena.grow_boxes(factor)
+        arena = arena.grown("node" if missing == kernels.NODES_FULL else "box", factor)
     kernels.compile_for(arena, learns=True)
     return arena
 

@@ -265,7 +265,7 @@ def _load_file(
     is_headed = not (layout["no_header"] or table.is_typed)
     notes = [advice.on_names([*table.frame]) if is_headed else None]
     columns = {target: odd} | {
-        k: advice.on_feature(advice.facts_of(values, str(kinds[k]), layout, table.is_typed))
+        k: advice.on_feature(_facts(table, layout, k, values, reader.kinds[str(k)]))
         for k, values in rows.frame.items()
         if k in features and k not in texts
     }
@@ -279,7 +279,7 @@ def _settle_target(
     """Return the task, the kind of the target, and advice on labels; or raise EvaluationError."""
     name, column = table.name, table.frame[target]
     labels, kind = settle(column, layout, is_typed=table.is_typed)
-    facts = advice.facts_of(labels, kind, layout, table.is_typed)
+    facts = _facts(table, layout, target, labels, kind)
     odd, are_numbers = advice.on_labels(facts)
     if are_numbers and task != CLASSIFICATION:
         raise EvaluationError(
@@ -301,6 +301,12 @@ def _settle_target(
         wanted = f"but regression predicts numbers: {remedy}--task classification takes labels"
         settle(column[:limit], layout, "number", where=name, wanted=wanted)
     return task, "number", None
+
+
+def _facts(table: Table, layout: Layout, name: Any, values: pd.Series, kind: Any) -> advice.Facts:
+    """Return the facts about a column; the texts of declared categories need no advice."""
+    is_declared = isinstance(table.frame[name].dtype, pd.CategoricalDtype)
+    return advice.facts_of(values, "" if is_declared else kind, layout, table.is_typed)
 
 
 def _check_columns(

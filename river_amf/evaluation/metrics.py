@@ -1,4 +1,4 @@
-"""Metrics: river's by name, and those of probabilities and intervals that it lacks."""
+"""Metrics: river's by name, the log-loss, and coverage and width of intervals."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _find(name: str, task: str) -> Any:
 def make_metrics(
     chosen: Iterable[Metric], task: str, samples: Iterable[Sample], stream: str
 ) -> dict[str, metrics.base.Metric]:
-    """Return metrics by column: those of every table, then the chosen ones by class, or raise."""
+    """Return metrics by column: first those of every table; or raise."""
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise TypeError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
     named: dict[str, Any] = {name: make() for name, make in TABLES[task].items()}

@@ -69,26 +69,28 @@ class Recorder:
     """Records the predictions and the state of a model while it runs along a stream."""
 
     def __init__(self, model: base.Estimator, steps: Steps) -> None:
-        self.n_samples = 0
         self._steps, self._model, self._last = steps, model, last_step(model)
         self._is_regression = isinstance(model, base.Regressor)
         self._is_forest = isinstance(self._last, AMFClassifier | AMFRegressor)
-        self._values = array("d")  # of each sample: the columns of `_frame`
+        self._names = _NUMBERS if self._is_regression else _LABELS
+        self._values = array("d")  # by these names, of each sample
         self._pairs: Counter[tuple[Any, Any]] = Counter()  # of a label and the predicted one
         self._states: list[dict[str, float]] = []  # of the model, at the end of each step
         self._relevance: dict[int, pd.Series] = {}  # of features, by number of samples
 
     def learned(self, step: Step) -> None:
         """Record a sample that has been learned, and its prediction from before."""
-        self.n_samples = step.n
-        if self._is_regression:
-            self._values.extend(_of_number(step))
-        else:
-            self._values.extend(_of_label(step))
-            if step.prediction is not None:
-                self._pairs[step.y, step.prediction] += 1
+        # at once, so that Ctrl-C leaves all values of a sample or none
+        self._values += array("d", (_of_number if self._is_regression else _of_label)(step))
+        if not self._is_regression and step.prediction is not None:
+            self._pairs[step.y, step.prediction] += 1
         if step.n % self._steps.length == 0:
             self.end_step()
+
+    @property
+    def n_samples(self) -> int:
+        """Number of samples recorded."""
+        return len(self._values) // len(self._names)
 
     def end_step(self) -> None:
         """Record the state of the model, unless no sample has come since the last time."""
@@ -109,8 +111,7 @@ class Recorder:
 
     def _frame(self) -> pd.DataFrame:
         """Return the recorded values, a row for each sample."""
-        names = _NUMBERS if self._is_regression else _LABELS
-        return pd.DataFrame(np.array(self._values).reshape(-1, len(names)), columns=[*names])
+        return pd.DataFrame(np.array(self._values).reshape(-1, len(self._names)), None, self._names)
 
     def curves(self) -> pd.DataFrame:
         """Return a row for each step: means of the window and so far, drifts, and the state."""

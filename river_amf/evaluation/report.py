@@ -95,7 +95,7 @@ def report(
     """Run models over one stream, test-then-train, and report what happened along it.
 
     This is `compare`, with more that is recorded on the way: about 300 points of each curve,
-    whatever the length of the stream, and a few numbers about each prediction.
+    for a stream of any length, and a few numbers about each prediction.
 
     Parameters
     ----------
@@ -126,9 +126,14 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
     stream, runs = comparison.stream, comparison.runs
     first = next(iter(runs.values()))
     assert stream is not None and first.steps is not None  # or nothing was recorded
-    recorders = {n: run.recorder for n, run in runs.items() if run.recorder and run.n_samples}
+    recorders = {
+        n: run.recorder for n, run in runs.items() if run.recorder and run.recorder.n_samples
+    }
     tables = {name: recorder.tables() for name, recorder in recorders.items()}
-    curves = [recorder.curves().assign(model=name) for name, recorder in recorders.items()]
+    curves = pd.DataFrame(columns=["model", "n_samples"])
+    if recorders:
+        by_model = {name: recorder.curves() for name, recorder in recorders.items()}
+        curves = pd.concat(by_model, names=["model", ""]).reset_index("model")
     facts = {"stream": stream.name, "target": stream.target, "task": stream.task}
     facts |= {"rows": f"{stream.n_samples:,}", "delay": str(first.delay) if first.delay else None}
     facts |= {f"model {name}": run.described[:_LONGEST] for name, run in runs.items()}
@@ -142,7 +147,7 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
         floors=comparison.floors,
         facts={name: fact for name, fact in facts.items() if fact},
         window=first.steps.window,
-        curves=pd.concat(curves) if curves else pd.DataFrame(columns=["model", "n_samples"]),
+        curves=curves.reset_index(drop=True),
         **{
             kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}
             for kind in _BY_MODEL

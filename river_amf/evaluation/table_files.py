@@ -121,10 +121,10 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
     """Return the format of a file, or raise if it is none that is read with these options."""
     if not start.strip():
         raise EvaluationError(f"{name} is empty")
-    for found, pattern in _REFUSED.items():
+    for other, pattern in _REFUSED.items():
         if re.match(pattern, start):
             advice = "convert it to .csv, .arff, .parquet or .jsonl, perhaps with .gz"
-            raise EvaluationError(f"cannot read {name}: it is {found}; {advice}")
+            raise EvaluationError(f"cannot read {name}: it is {other}; {advice}")
     kind = next((kind for kind, pattern in _FORMATS.items() if re.match(pattern, start)), "CSV")
     allowed = {"CSV": {*layout}, "parquet": {"missing"}}.get(kind, {"missing", "encoding"})
     for option, value in layout.items():
@@ -135,7 +135,7 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
 
 @contextmanager
 def _reading(name: str, kind: str, encoding: str = "") -> Iterator[None]:
-    """Raise EvaluationError for whatever is wrong with a file."""
+    """Raise EvaluationError for any error in a file."""
     try:
         yield
     except EvaluationError:
@@ -197,14 +197,14 @@ def _csv_options(name: str, file: IO[str], layout: Layout) -> dict[str, Any]:
     """Return the arguments of `read_csv` for the rows of a file, which is read up to the first."""
     sample = file.readline(2**26) + file.read(_SAMPLE)
     file.seek(0)
-    comment, told = layout["comment"], re.match(r"sep=(.)\r?\n", sample)  # as Excel writes it
-    if told:
+    comment, excel = layout["comment"], re.match(r"sep=(.)\r?\n", sample)
+    if excel:
         sample = sample.removeprefix(file.readline())
     top = sample.partition("\n")[0]
     mark = comment or (top[:1] if top[:1] in "#%" else "\0")
     rows = [line for line in io.StringIO(sample, "") if line.strip() and not line.startswith(mark)]
     text = "".join(rows)
-    separator = layout["separator"] or (told[1] if told else _sniff(text, layout["decimal"]))
+    separator = layout["separator"] or (excel[1] if excel else _sniff(text, layout["decimal"]))
     is_wider = text.partition("\n")[0].count(separator) > top.count(separator)
     if top.startswith(mark) and is_wider and not comment:
         raise EvaluationError(f"{name} begins with {top[:40]!r}: --comment '{mark}' skips comments")
@@ -242,10 +242,10 @@ def _read_header(name: str, file: IO[str], separator: str, comment: str | None) 
 def _arff_options(name: str, file: IO[str], layout: Layout) -> dict[str, Any]:
     """Return the arguments of `read_csv` for the rows of an ARFF file, which is read up to them."""
     header = [*itertools.takewhile(lambda line: line.strip().lower() != "@data", file)]
-    found = [match for match in (re.match(_ATTRIBUTE, line) for line in header) if match]
+    attributes = [match for match in (re.match(_ATTRIBUTE, line) for line in header) if match]
     return {
-        "names": [match[1].strip("'\"") for match in found],
-        "nominal": [match[1].strip("'\"") for match in found if match[2]],
+        "names": [match[1].strip("'\"") for match in attributes],
+        "nominal": [match[1].strip("'\"") for match in attributes if match[2]],
         **{"comment": "%", "na_values": ["?", *layout["missing"]]},
         "quotechar": "'" if "'" in "".join(header) else '"',
     }

@@ -29,8 +29,8 @@ class Task:
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
     descriptions: Mapping[str, str]  # of the baselines
     usual: tuple[str, ...]  # the baselines of a comparison
-    floors: tuple[str, ...]  # baselines that need no features, which others should beat
-    reference: tuple[str, ...]  # those of them that are always beside other models
+    floors: tuple[str, ...]  # baselines that need no features
+    reference: tuple[str, ...]  # the floors that are beside all models
 
     def maker(
         self, name: str, seed: int | None, *, reason: str = "", has_words: bool = False
@@ -57,7 +57,7 @@ class Task:
         raise EvaluationError(f"{what} ({suggest(name, list(makers))})")
 
     def check(self, name: str, model: Any, reason: str = "") -> None:
-        """Raise TypeError if a model is for the other task; the reason says why it is this one."""
+        """Raise TypeError if a model is for the other task; `reason` is why it is this one."""
         other = of_models([model])
         if other is not None and other is not self:
             raise TypeError(self._refusal(name, other, reason))
@@ -87,7 +87,7 @@ CLASSIFICATION = Task(
     name=streams.CLASSIFICATION,
     kind=base.Classifier,
     models=baselines.classifiers,
-    descriptions=baselines.DESCRIPTIONS,
+    descriptions={name: baselines.DESCRIPTIONS[name] for name in baselines.classifiers()},
     usual=(
         *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
         *FORESTS,
@@ -99,7 +99,7 @@ REGRESSION = Task(
     name=streams.REGRESSION,
     kind=base.Regressor,
     models=baselines.regressors,
-    descriptions=baselines.REGRESSOR_DESCRIPTIONS,
+    descriptions={name: baselines.DESCRIPTIONS[name] for name in baselines.regressors()},
     usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", *FORESTS),
     floors=("last-value", "mean"),
     reference=("mean", "last-value"),

@@ -67,7 +67,7 @@ class DriftStream(SyntheticDataset):
             task=first.task,
             n_features=first.n_features,
             n_samples=n_samples,
-            # SEA does not say
+            # SEA has no number
             n_classes=2 if first.task == BINARY_CLF else first.n_classes,
             n_outputs=1,
         )
@@ -153,11 +153,11 @@ TRACKS = {
 def open_dataset(name: str) -> Dataset | None:
     """Return the generated stream or bundled river dataset of that name, or None."""
     names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
-    found = names.get(name.lower(), "")
-    if found not in BUNDLED:
-        return STREAMS.get(found)
-    dataset: Dataset = getattr(datasets, found)()
-    return _Timed(dataset) if found in _TIMED else dataset
+    name = names.get(name.lower(), "")
+    if name not in BUNDLED:
+        return STREAMS.get(name)
+    dataset: Dataset = getattr(datasets, name)()
+    return _Timed(dataset) if name in _TIMED else dataset
 
 
 def read_dataset(dataset: Dataset, limit: int | None) -> Stream:

@@ -113,7 +113,7 @@ def _node_table(forest: Any, tree: int) -> pd.DataFrame:
     arena = forest._arena
     n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
     if n_nodes == 0:
-        return pd.DataFrame(columns=columns)
+        return pd.DataFrame({name: [] for name in columns})
     numbers, nodes = np.arange(n_nodes), arena.nodes[tree, :n_nodes]
     depths = np.zeros(n_nodes, np.int64)
     for depth, level in enumerate(paths.levels(nodes, int(arena.trees["root"][tree]))):
@@ -193,7 +193,7 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest.task], prediction]
     values = forest._engine.encode(x)
     if values is None:
-        return pd.DataFrame(columns=columns)
+        return pd.DataFrame({name: [] for name in columns})
     arena = forest._arena
     steps = paths.walk(arena, tree, values)
     numbers = steps["node"]

@@ -21,8 +21,8 @@ def date_features(x: Any) -> Any:
     """Replace dates by numbers: trees cannot split a date, but a weekday or a month.
 
     A date `day` becomes `day.weekday` (0 is Monday), `day.month`, `day.day_of_year`, and
-    `day.days` since 1970-01-01. If its type has a time, `day.days` has a fraction,
-    and there is `day.hour`, in the date's own time zone.
+    `day.days` since 1970-01-01. If its type has a time, `day.days` has a fraction, and there is
+    `day.hour`. Both are in the date's own time zone.
 
     Parameters
     ----------
@@ -70,17 +70,15 @@ def date_features(x: Any) -> Any:
 
 def of_frame(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
     """Return a dataframe with numbers in place of its columns of dates, if there are any."""
-    columns: list[Any] = []
-    for name, dtype in frame.schema.items():
-        parts: list[Any] = []
-        if dtype in (nw.Datetime, nw.Date):
-            parts = _expressions(nw.col(name), has_time=dtype == nw.Datetime)
-        elif dtype == nw.Object:
-            parts = _series(frame.get_column(name))
-        names = names_of(name, frame.columns) if parts else [name]
-        new = zip(parts or [nw.col(name)], names, strict=False)
-        columns += [part.alias(part_name) for part, part_name in new]
-    return frame.select(*columns)
+    numbers: list[nw.Series[Any]] = []
+    names: list[Any] = []
+    for name in frame.columns:
+        parts = _of_column(frame.get_column(name))
+        new = names_of(name, frame.columns)[: len(parts)] if parts else []
+        numbers += [part.alias(part_name) for part, part_name in zip(parts, new, strict=True)]
+        names += new or [name]
+    frame = frame.with_columns(*numbers)
+    return frame[:, [frame.columns.index(name) for name in names]]  # pandas has names of any type
 
 
 def names_of(name: Hashable, others: Any = ()) -> list[str]:
@@ -107,17 +105,22 @@ def _parts(date: Any) -> list[float]:
     return parts
 
 
-def _expressions(date: nw.Expr, *, has_time: bool) -> list[nw.Expr]:
-    """Return the numbers of a column of dates."""
-    date = date.dt.replace_time_zone(None) if has_time else date
-    time = date.cast(nw.Datetime("us")).dt.timestamp("us")
+def _of_column(column: nw.Series[Any]) -> list[nw.Series[Any]]:
+    """Return the numbers of a column, missing where a date is; none if it does not hold dates."""
+    if column.dtype == nw.Object:
+        return _of_objects(column)
+    if column.dtype not in (nw.Datetime, nw.Date):
+        return []
+    has_time = column.dtype == nw.Datetime
+    column = column.dt.replace_time_zone(None) if has_time else column
+    time = column.cast(nw.Datetime("us")).dt.timestamp("us")
     day = time // _DAY
-    parts = [date.dt.weekday() - 1, date.dt.month(), date.dt.ordinal_day(), day]
-    return [*parts[:3], day + (time - day * _DAY) / _DAY, date.dt.hour()] if has_time else parts
+    parts = [column.dt.weekday() - 1, column.dt.month(), column.dt.ordinal_day(), day]
+    return [*parts[:3], day + (time - day * _DAY) / _DAY, column.dt.hour()] if has_time else parts
 
 
-def _series(column: nw.Series[Any]) -> list[nw.Series[Any]]:
-    """Return the numbers of a column of objects, or none if one of them is not a date."""
+def _of_objects(column: nw.Series[Any]) -> list[nw.Series[Any]]:
+    """Return the same for a column of objects."""
     dates = [None if is_missing(value) else value for value in column.to_list()]
     if not any(map(is_date, dates)) or not all(date is None or is_date(date) for date in dates):
         return []

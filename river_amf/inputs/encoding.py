@@ -135,7 +135,7 @@ def row_encoder(
             if len(x) != n_features:
                 return encode_gaps(x)
             values: Any = pick(x)
-            if x is sample.source and values == sample.picked:  # predicted, and now learned
+            if x is sample.source and values == sample.picked:  # as it was when it was predicted
                 return sample
             picked = values
             if column_codes:
@@ -155,6 +155,8 @@ def row_encoder(
 
     def encode_gaps(x: dict[Any, Any]) -> EncodedSample | None:
         try:
+            if len(x) == n_features and None not in x.values():
+                return None
             values: list[Any] = [x.get(name) for name in names]
             if None not in values or not x.keys() <= columns.keys():
                 return None

@@ -136,8 +136,12 @@ def is_hashable(value: Any) -> bool:
     """Return whether a value can be hashed."""
     try:
         hash(value)
-    except (TypeError, ValueError):  # the latter of numpy's durations without a unit
+    except TypeError:
         return False
+    except ValueError:  # of numpy's durations without a unit, or of a signal handler
+        if isinstance(value, np.timedelta64):
+            return False
+        raise
     return True
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -23,18 +23,11 @@ class Labels:
 
     def __init__(self) -> None:
         self.index: dict[Hashable, int] = {}
-        self._prepare()
 
-    def _prepare(self) -> None:
-        """Set up what follows from the labels and is not part of the state."""
-        self.get = self.index.get
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"index": self.index}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.index = state["index"]
-        self._prepare()
+    @property
+    def get(self) -> Callable[[Any], int | None]:
+        """The function from a label to its index, None if it is new."""
+        return self.index.get
 
     def answer(self, buffer: Any) -> dict[Any, float]:
         """Return the probability of each label, given a buffer that begins with them."""
@@ -89,7 +82,6 @@ class Labels:
         """Return labels that later changes of these do not affect."""
         twin = type(self)()
         twin.index = self.index.copy()
-        twin._prepare()
         return twin
 
     def add(self, label: Hashable) -> int:

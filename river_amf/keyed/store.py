@@ -33,7 +33,6 @@ _CREATE = (
     "CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT)",
 )
 _PUT = "INSERT OR REPLACE INTO models VALUES (?, ?)"
-_NOTE = "INSERT OR REPLACE INTO notes VALUES (?, ?)"
 
 
 class Store(Guarded):
@@ -263,14 +262,8 @@ class Store(Guarded):
         """Commit all changes, with a position that JSON can hold."""
         note = json.dumps(position, allow_nan=False)
         self._write([*self.models])
-        before = json.dumps(self.position())
-        try:
-            self._query(_NOTE, "position", note)
-            self._query("COMMIT")
-        except BaseException:
-            if not self.refusal and self._database.in_transaction:  # interrupted
-                self._query(_NOTE, "position", before)
-            raise
+        self._query("INSERT OR REPLACE INTO notes VALUES ('position', ?)", note)
+        self._query("COMMIT")
 
 
 def _close(database: sqlite3.Connection, process: int) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +21,6 @@ _EVENTS = {  # column: symbol, meaning
 }
 _MARGIN = 1.15  # of a scale above the highest curve that it shows whole
 _HIGH = 1.5  # times that curve: a scale is cut off if another one is higher
-_FAR = 3.0  # times the median curve: a curve that is higher does not count
 _BEGINNING, _WARM_UP = 0.05, 0.1  # shares of a stream that do not decide about scales
 
 
@@ -40,8 +38,8 @@ def curves(
 ) -> Figure | None:
     """Return the curves of a column, a line for each model, or None if no model has it.
 
-    `level` is a line across. With `is_clipped`, the axis starts at 0 and leaves out curves that
-    are far above most: the loss of the last label is of another order.
+    `level` is a line across. With `is_clipped`, the axis starts at 0 and ends above the models that
+    look at features: the loss of the last label is of another order.
     """
     found = {name: records.curve(name, column) for name in records.looks}
     lines = {name: curve / unit for name, curve in found.items() if curve is not None}
@@ -67,13 +65,11 @@ def curves(
 
 
 def top_of(records: Records, lines: Mapping[str, pd.Series]) -> float | None:
-    """Return the end of a scale that would be flattened by a few high curves, or None."""
+    """Return the end of a scale that naive baselines or the beginning would flatten, or None."""
     tops = {
         n: float(np.quantile(c.iloc[int(len(c) * _BEGINNING) :], 0.99)) for n, c in lines.items()
     }
-    deciding = [top for name, top in tops.items() if name not in records.floors]
-    limit = _FAR * statistics.median_high(deciding or [*tops.values()])
-    near = max((top for top in tops.values() if top <= limit), default=0.0)
+    near = max([top for name, top in tops.items() if name not in records.floors], default=0.0)
     highest = max(float(curve.max()) for curve in lines.values())
     return _MARGIN * near if 0.0 < _HIGH * near < highest else None
 

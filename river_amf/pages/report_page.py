@@ -49,21 +49,12 @@ def verdict(records: Records) -> str:
     if scores.empty:
         return "No model has a result."
     ranked = scores.sort_values(ascending=is_error, kind="stable")
-    written = "a mean absolute error of {:.4g}" if is_error else "an accuracy of {:.1%}"
-    is_floor = ranked.index.isin([*records.floors])
-    floors, models = ranked[is_floor], ranked[~is_floor]
-    if len(models) and len(floors) and floors.iloc[0] in (ranked.iloc[0], models.iloc[0]):
-        with_floor, with_model = map(written.format, (floors.iloc[0], models.iloc[0]))
-        floor, model = floors.index[0], models.index[0]
-        return f"No model is ahead of {floor}, with {with_floor}: {model} has {with_model}."
-    best, reached, lead = ranked.index[0], written.format(ranked.iloc[0]), ""
-    if len(ranked) > 1:
-        (first, second), name = ranked.iloc[:2], ranked.index[1]
-        if first == second:
-            return f"{best} and {name} are the best, with {reached}."
-        ahead = f"{100 * (first - second):.2g} percentage points above"
-        lead = f", {f'{1 - first / second:.1%} below' if is_error else ahead} {name}"
-    return f"{best} is the best, with {reached}{lead}."
+    shown = ranked.map(("{:.4g}" if is_error else "{:.1%}").format)
+    best, below = shown[ranked == ranked.iloc[0]], shown[ranked != ranked.iloc[0]]
+    what = "a mean absolute error" if is_error else "an accuracy"
+    verb = "is" if len(best) == 1 else "are"
+    text = f"{' and '.join(best.index)} {verb} the best, with {what} of {best.iloc[0]}"
+    return f"{text}; {below.index[0]} has {below.iloc[0]}." if len(below) else f"{text}."
 
 
 def _results(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Section:

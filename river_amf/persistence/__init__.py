@@ -46,10 +46,7 @@ class Saved:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "_file_kind" in cls.__dict__:
-            known = _KINDS.setdefault(cls._file_kind, cls)
-            if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
-                raise TypeError(f"{cls.__qualname__} has the _file_kind of {known.__qualname__}")
-            _KINDS[cls._file_kind] = cls  # a class may be defined again, as in a notebook
+            _KINDS[cls._file_kind] = cls
 
     @abc.abstractmethod
     def _to_file(self, write: Callable[[Header, dict[str, Array]], Any]) -> Any:
@@ -90,8 +87,8 @@ class Saved:
 def save(model: Any, path: _Place) -> None:
     """Save a model to a file.
 
-    It is written to a temporary file `.river_amf-*.tmp` next to `path`, which then takes its place,
-    so an existing file stays intact whatever happens. An open file is written at its position, once
+    It is written to a temporary file `.river_amf-*.tmp` next to `path`, which then replaces `path`,
+    so an existing file stays intact after any error. An open file is written at its position, once
     the model is complete. Equal models give equal files.
 
     Labels, categories and names of features may be str, bool, int, float, None, bytes, numpy
@@ -128,7 +125,7 @@ def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
     if _KINDS.get(kind) is not type(model):
         raise TypeError(
             f"cannot save a {type(model).__name__}: files can hold {', '.join(sorted(_KINDS))} and "
-            "subclasses with a _file_kind of their own; pickle saves other models, such as "
+            "subclasses with another _file_kind; pickle saves other models, such as "
             "pipelines, but loading a pickle runs code from it, and other releases may refuse it"
         )
 
@@ -137,7 +134,7 @@ def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
         about |= {"notes": notes} if notes else {}
         return int(
             model._to_file(
-                lambda own, arrays: container.write(file, about | {"model": own}, arrays)
+                lambda header, arrays: container.write(file, about | {"model": header}, arrays)
             )
         )
 
@@ -155,7 +152,7 @@ def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
 def load(path: _Place) -> Any:
     """Load a model of any class from a file, which predicts and learns exactly like the saved one.
 
-    A file may come from anyone: no code in it is run, and all that is an index is checked. Loading
+    No code from a file is run, and every index in it is checked. Loading
     takes two to three times the memory of the arrays, and at most about 40 times the bytes of
     `header.json`. An open file is read from its position to its end.
 
@@ -197,8 +194,8 @@ def load_with_header(path: _Place) -> tuple[Any, Header]:
         kind, header = header["kind"], {"notes": {}} | header
         require(type(header["notes"]) is dict, "notes, an object,")
         if type(kind) is not str or kind not in _KINDS:
-            what = f"this version knows {', '.join(sorted(_KINDS))}"
-            raise FileError(f"holds a model of the kind {shown(kind)}, but {what}")
+            what = f"not one of {', '.join(sorted(_KINDS))}"
+            raise FileError(f"holds a model of the kind {shown(kind)}, {what}")
         model = _KINDS[kind]._from_file(header.pop("model"), arrays)
     except MemoryError as error:
         raise MemoryError(f"not enough memory to load {name}") from error

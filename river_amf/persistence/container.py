@@ -59,13 +59,13 @@ def read(data: bytes) -> tuple[Header, dict[str, Array]]:
         is_stored = not any(entry.compress_type for entry in archive.infolist())
         require(is_stored, "compression, of which there should be none,")  # few bytes give many
         header = _header_of(archive.read(_HEADER))
-        known = {f"{name}.npy": name for name in _ARRAYS}
-        if not members <= {_HEADER, *known}:
-            what = f"{_HEADER} and some of {', '.join(known)}, got {shown(sorted(members))}"
+        names = {f"{name}.npy": name for name in _ARRAYS}
+        if not members <= {_HEADER, *names}:
+            what = f"{_HEADER} and some of {', '.join(names)}, got {shown(sorted(members))}"
             raise FileError(f"is damaged: its members must be {what}")
         return header, {
             name: _array_of(name, archive.read(member))
-            for member, name in known.items()
+            for member, name in names.items()
             if member in members
         }
 
@@ -93,7 +93,7 @@ def _array_of(name: str, data: bytes) -> Array:
     expected = ((1, 0), False, field.dtype, len(axes))
     n_bytes = math.prod(shape) * field.itemsize
     if (version, is_fortran, dtype, len(shape)) != expected or n_bytes != len(content):
-        got = f"its {len(content)} bytes are said to be of {dtype} and shape {shown(shape)}"
+        got = f"it has {len(content)} bytes, {dtype} and the shape {shown(shape)}"
         raise FileError(f"is damaged: {name} must be {field.dtype} with the axes {axes}, but {got}")
-    # of our own dtype, as others that are equal would change later pickles
+    # of the dtype of the table, as an equal one would change later pickles
     return np.frombuffer(content, field.dtype).reshape(shape).copy()

@@ -1,8 +1,8 @@
 """Checks of arrays from outside, before the kernels trust them.
 
-A single wrong index would make compiled code read and write outside its arrays or loop forever. So
-whatever kernels use as an index is checked once when a file is read. Other numbers are not: they
-may be wrong, NaN or infinite, and give wrong predictions, but nothing worse.
+A wrong index would make compiled code read and write outside its arrays or loop forever. So each
+number that kernels use as an index is checked once, when a file is read. All other numbers may be
+wrong, NaN or infinite, and give wrong predictions, but nothing worse.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SMALL = 2**24  # bytes
 
 
 class FileError(ValueError):
-    """Raised if a file cannot be loaded; the message says what is wrong with it.
+    """Raised if a file cannot be loaded; the message names the problem.
 
     >>> import io, river_amf
     >>> river_amf.load(io.BytesIO(b"not a model"))
@@ -38,17 +38,17 @@ def require(is_sound: Any, what: str) -> None:
 
 
 def _lies(values: Array, low: float, high: float) -> bool:
-    """Whether all values are numbers from `low` to `high`."""
+    """Return whether all values are numbers from `low` to `high`."""
     return values.size == 0 or bool(values.min() >= low and values.max() <= high)
 
 
-def whole(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
-    """Return all arrays of a forest: its own, those of a file, and defaults for any others."""
-    is_list = {"counters", "trees"} <= arrays.keys() <= {*COPIED} - own.keys()
+def whole(arrays: dict[str, Array], derived: dict[str, Array]) -> dict[str, Array]:
+    """Return all arrays of a forest: derived ones, those of a file, and defaults."""
+    is_list = {"counters", "trees"} <= arrays.keys() <= {*COPIED} - derived.keys()
     require(is_list and len(arrays["trees"]), "list of arrays, or number of trees,")
-    lengths = layout.lengths_in_use(own["settings"], arrays["counters"], arrays["trees"])
+    lengths = layout.lengths_in_use(derived["settings"], arrays["counters"], arrays["trees"])
     require(min(lengths.values()) >= 0, "number of rows, nodes or boxes")
-    shapes, arrays = layout.shapes(lengths), arrays | own
+    shapes, arrays = layout.shapes(lengths), arrays | derived
     absent = [name for name in COPIED if name not in arrays]
     # the defaults must not be much larger than the file, or a small one could exhaust the memory
     n_absent = sum(math.prod(shapes[name]) * FIELDS[name].itemsize for name in absent)
@@ -61,7 +61,7 @@ def whole(arrays: dict[str, Array], own: dict[str, Array]) -> dict[str, Array]:
 
 
 def check_pending(arrays: dict[str, Array], arena: Arena) -> None:
-    """Raise FileError for predictions that cannot be those of a forest."""
+    """Raise FileError for delayed predictions that do not fit the forest."""
     require(arrays.keys() == layout.PENDING_FIELDS.keys(), "predictions")
     keys, lengths, votes, made_by = (arrays[name] for name in layout.PENDING_FIELDS)
     is_classifier = arena.task == layout.CLASSIFICATION
@@ -109,9 +109,9 @@ def _check_features(arrays: dict[str, Array], columns: Array) -> None:
     is_sound = (stand_ins == layout.MISSING_CODE) | np.isnan(stand_ins)
     require(is_sound.all(), "stand-ins for missing categories")
     require(np.isnan(limits).all(), "limits of outliers among categories")
-    found = arrays["words"]["column"]
-    is_chosen = found == layout.CHOSEN
-    require((np.where(is_chosen, 0, found) == columns).all(), "columns of words")
+    of_words = arrays["words"]["column"]
+    is_chosen = of_words == layout.CHOSEN
+    require((np.where(is_chosen, 0, of_words) == columns).all(), "columns of words")
     require(not columns[:1].any() and not is_chosen[:1].any(), "columns of words")  # the constant
     require(arrays["counters"]["n_chosen"][0] == is_chosen.sum(), "number of chosen words")
 

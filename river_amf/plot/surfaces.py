@@ -21,7 +21,6 @@ from river_amf.plot.axes import Axes, add_legend, label_colors, new_axes, to_rgb
 Sample = tuple[dict[Any, Any], Any]
 
 _MARGIN = 0.05  # around the values, as a fraction of their range
-_NOTHING = "model has not learned any samples yet, so there is nothing to draw"
 _STRONGEST = 0.7  # strength of the surface's colors, so that samples of the same color stand out
 
 
@@ -37,8 +36,8 @@ def decision_surface(
 
     For a classifier, each point has the color of its most probable label, and is paler the less
     probable that label is. For a regressor, a color bar shows the scale of the predictions. A copy
-    of the model predicts. TypeError or ValueError if the model is of another kind or has not
-    learned anything, or if the features are not two numeric ones with values.
+    of the model predicts. TypeError or ValueError if the model is of another kind, a classifier has
+    learned nothing, or the features are not two numeric ones with values.
 
     Parameters
     ----------
@@ -75,8 +74,6 @@ def decision_surface(
         raise TypeError(f"model must be a river classifier or regressor, got {kind}")
     # not isinstance, which is also true of a river pipeline that ends in a forest
     forest: Any = model if issubclass(type(model), Forest) else None
-    if forest is not None and forest._arena is None:
-        raise ValueError(_NOTHING)
     if features is None:
         features = dict.fromkeys(k for x, _ in samples for k in x)
         features = features if forest is None else forest._features
@@ -90,9 +87,7 @@ def decision_surface(
     located = [(x, y) for x, y in samples if not any(is_missing(x.get(k)) for k in names)]
     style: dict[str, Any]
     if isinstance(model, base.Regressor):
-        values = np.array([model.predict_one(x) for x in points], np.float64)  # NaN for None
-        if np.isnan(values).all():
-            raise ValueError(_NOTHING)
+        values = np.array([model.predict_one(x) for x in points], np.float64)
         ax = new_axes(ax, (5.4, 4.2))
         mesh = ax.pcolormesh(across, up, values.reshape(resolution, -1), shading="nearest")
         ax.figure.colorbar(mesh, ax=ax, label="prediction")
@@ -101,7 +96,7 @@ def decision_surface(
         answers = [_probabilities(model, x) for x in points]
         labels = set().union(*answers)
         if not labels:
-            raise ValueError(_NOTHING)
+            raise ValueError("model has not learned any samples yet: there is nothing to draw")
         colors = label_colors(labels | {y for _, y in located})
         proba = np.array([[answer.get(label, 0.0) for label in colors] for answer in answers])
         chance = 1.0 / len(labels) if len(labels) > 1 else 0.0

@@ -36,7 +36,7 @@ def _weighted(answers: list[Any], shares: list[float]) -> Any:
         ends = [[interval.lower, interval.upper] for interval in answers]
         return Interval(*_weighted(ends, shares))
     if isinstance(first, dict):
-        return {label: _weighted([each[label] for each in answers], shares) for label in first}
+        return {label: _weighted([a[label] for a in answers], shares) for label in first}
     native: Any = functools.partial(
         nw.from_native, eager_only=True, allow_series=True, pass_through=True
     )
@@ -66,9 +66,9 @@ class DistributedForest(CheckedParameters, base.Estimator):
 
     Each worker, a Ray actor, holds an ordinary forest with some of the trees. It gets all rows, and
     the predictions of the workers are averaged, weighted by their numbers of trees: probabilities,
-    targets, both ends of intervals, quantiles. All parameters work as in one process. A learned
-    vote and linear models are those of each worker, so predictions differ a little from those of
-    one process, and are as good; with one worker they are the same.
+    targets, both ends of intervals, quantiles. All parameters work as in one process. Each worker
+    has a learned vote and linear models, so predictions differ a little from those of one process,
+    and are as good; with one worker they are the same.
 
     It is a river classifier or regressor, as `model` is, and has its methods to learn and predict.
     It pays for many trees and for blocks of some hundred rows or more. All workers learn a block at
@@ -200,6 +200,8 @@ class DistributedForest(CheckedParameters, base.Estimator):
         """
         try:
             with zipfile.ZipFile(path) as archive:
+                if any(entry.compress_type for entry in archive.infolist()):
+                    raise FileError(f"{path} is compressed, and so not a file of such a forest")
                 models = [persistence.load(archive.open(name)) for name in archive.namelist()]
         except (zipfile.BadZipFile, RuntimeError, EOFError) as error:
             raise FileError(f"{path} is damaged: {error}") from error
@@ -208,7 +210,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
         n_estimators = sum(model.n_estimators for model in models)
         forest = cls(models[0].clone({"n_estimators": n_estimators}), len(models))
         if [model._parameters for model in models] != [m._parameters for m in forest._dealt()]:
-            raise FileError(f"{path} holds forests that are not those of the workers of one forest")
+            raise FileError(f"{path} holds forests that do not belong to one forest over workers")
         forest._start(models)
         return forest
 

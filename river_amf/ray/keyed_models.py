@@ -43,7 +43,7 @@ class _Share:
 
 
 class _Shares(Store):
-    """The store of this process, which has the models of the last flush, and those of workers."""
+    """The store of this process, with the models of the last flush, and the stores of workers."""
 
     workers: Workers
 

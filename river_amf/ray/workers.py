@@ -106,15 +106,11 @@ class Workers(Guarded):
         if self._n_bytes > self._most_bytes:
             try:
                 self._make_checkpoints()
-            except Exception as error:
+            except Exception as failure:
                 self._most_bytes = 2 * self._n_bytes
-                warnings.warn(
-                    f"no checkpoint of the workers could be made, and the next one is tried after "
-                    f"{self._n_bytes} more bytes; until then this process keeps the "
-                    f"{len(self._past.calls)} calls since the last one: {error}",
-                    RuntimeWarning,
-                    stacklevel=4,
-                )
+                what = f"this process keeps the {len(self._past.calls)} calls since the last one"
+                text = f"no checkpoint of the workers could be made, and {what}: {failure}"
+                warnings.warn(text, RuntimeWarning, stacklevel=4)
         return results
 
     @exclusive
@@ -150,12 +146,12 @@ class Workers(Guarded):
         refs = [self._sent(call, i) for i in to]
         for i, ref in zip(to, refs, strict=True):
             try:
-                result, given = self._result(ref, call, i)
+                result, caught = self._result(ref, call, i)
             except RayTaskError as error:
                 errors.append(error.cause)
             else:
                 results.append(result)
-                messages |= {str(message): message for message in given}
+                messages |= {str(message): message for message in caught}
         return results, messages.values(), errors
 
     def _sent(self, call: bytes, i: int) -> Any:
@@ -167,7 +163,7 @@ class Workers(Guarded):
         return self._actors[i].call.remote(call)
 
     def _result(self, ref: Any, call: bytes, i: int) -> Any:
-        """Wait for the result of a call, which is repeated if the actor dies."""
+        """Return the result of a call, which is repeated if the actor dies."""
         for n_deaths in range(1, _MOST_DEATHS + 1):
             try:
                 return pickle.loads(ray.get(ref))

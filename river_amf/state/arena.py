@@ -280,17 +280,10 @@ class Arena:
         terms = outputs["terms"].reshape(4 * self.capacities["fit"], self.capacities["wave"])
         return outputs["expert_votes"][:, 0], outputs["standardised"], terms
 
-    def grow_nodes(self, factor: float = 2.0) -> Arena:
-        """Return an arena with `factor` times the capacity for nodes, up to `max_nodes`."""
-        return self.resized(node=self._grown("node", factor))
-
-    def grow_boxes(self, factor: float = 2.0) -> Arena:
-        """Return an arena with `factor` times the capacity for boxes, up to one for each node."""
-        return self.resized(box=self._grown("box", factor))
-
-    def _grown(self, axis: str, factor: float) -> int:
+    def grown(self, axis: str, factor: float = 2.0) -> Arena:
+        """Return an arena with `factor` times the nodes or boxes, up to `max_nodes`."""
         wanted = max(int(factor * self.capacities[axis]), _FIRST_NODES)
-        return min(wanted, int(self.settings["max_nodes"][0]))
+        return self.resized(**{axis: min(wanted, int(self.settings["max_nodes"][0]))})
 
     def with_codes(self, n_codes: int) -> Arena:
         """Return an arena with capacity for categories whose codes are below `n_codes`."""

@@ -3,7 +3,6 @@
 import calendar
 import datetime as dt
 import json
-import pickle
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from river_amf import AMFClassifier, AMFRegressor, date_features
+from river_amf import AMFRegressor, date_features
 from river_amf.evaluation import EvaluationError, load_stream
 
 
@@ -72,13 +71,13 @@ LIBRARIES = {
 @pytest.mark.parametrize("make", LIBRARIES.values(), ids=LIBRARIES)
 def test_dataframe_gets_numbers_of_its_rows(make, has_time, has_gap):
     values = [*(KNOWN if has_time else [each.date() for each in KNOWN]), *[None] * has_gap]
-    frame = make({"x": [*range(len(values))], "d": values, "y": ["a"] * len(values)})
+    frame = make({"d": values, "x": [*range(len(values))], "y": ["a"] * len(values)})
     numbers = date_features(frame)
     assert type(numbers) is type(frame)
     assert not isinstance(frame, pd.DataFrame) or numbers.index.equals(frame.index)
     rows = numbers if isinstance(numbers, pd.DataFrame) else pd.DataFrame(numbers.to_pandas())
     expected = [
-        date_features({"x": i, "d": pd.NaT if value is None else value, "y": "a"})
+        date_features({"d": pd.NaT if value is None else value, "x": i, "y": "a"})
         for i, value in enumerate(values)
     ]
     assert rows.columns.tolist() == [*expected[0]]
@@ -98,21 +97,17 @@ def test_taken_name_or_no_sample_is_refused(x):
         date_features(x)
 
 
-@pytest.mark.parametrize(
-    "value", [KNOWN[0], KNOWN[0].date(), np.datetime64("2024-05-17"), dt.time(3), dt.timedelta(1)]
-)
-def test_forests_refuse_times_with_advice(value):
-    is_date = not isinstance(value, dt.time | dt.timedelta)
-    advice = r"let river_amf\.date_features" if is_date else "convert it to a number"
-    model = AMFClassifier(seed=1)
-    model.learn_one({"x": 1.0}, "a")
-    before = pickle.dumps(model)
-    X = pd.DataFrame({"d": pd.Series([value], dtype=object)})
-    for call in (lambda: model.learn_one({"d": value}, "a"), lambda: model.learn_many(X, ["a"])):
-        with pytest.raises(ValueError, match=rf"'d'.*{advice}") as caught:
-            call()
-        assert ("date_features" in str(caught.value)) == is_date
-    assert pickle.dumps(model) == before
+def test_column_of_dates_may_have_any_name():
+    days, index = pd.date_range("2024-01-01", periods=2), ["u", "v"]
+    frame = pd.DataFrame({"a": days.date, "b": days, "c": [1, 2]}, index)
+    frame.columns = pd.Index([("a", 1), 5, ("c", 2)], tupleize_cols=False)
+    numbers = date_features(frame)
+    assert numbers.index.tolist() == index
+    assert numbers.iloc[0].to_dict() == {
+        **date_features({("a", 1): days[0].date()}),
+        **date_features({5: days[0]}),
+        ("c", 2): 1,
+    }
 
 
 def test_pipelines_take_the_function():

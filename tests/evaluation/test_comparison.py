@@ -35,7 +35,7 @@ NUMBERS = [({"a": i * 7 % 10, "b": i % 3}, 100.0 + i * 7 % 10 + i % 3 / 4) for i
 
 
 def three_labels(n_samples):
-    """Samples whose labels are words; the third label comes late."""
+    """Yield samples whose labels are words; the third label comes late."""
     for i in range(n_samples):
         x = {"a": float(i * 7 % 10), "b": i % 4}
         yield x, "late" if i > 20 and x["b"] == 2 else ("high" if x["a"] > 4 else "low")

@@ -24,7 +24,7 @@ def plain(stream):
     return [(dict(x), y) for x, y in stream]
 
 
-def test_markers_are_those_of_pandas_and_a_question_mark():
+def test_missing_values_are_those_of_pandas():
     assert set(MISSING) == STR_NA_VALUES | {"?"}
 
 
@@ -125,7 +125,7 @@ def test_rows_without_a_label_are_left_out_and_counted(limit, expected, n_unlabe
         load_stream(path, limit=2)
 
 
-def test_task_follows_from_the_target_unless_it_is_chosen(write):
+def test_task_follows_from_the_target(write):
     path = write("a,price\n" + "".join(f"{i % 7},{i % 874}\n" for i in range(1200)))
     for limit in (10, None):  # the first 1000 rows decide, even if fewer are read
         stream = load_stream(path, limit=limit)
@@ -159,6 +159,19 @@ def test_task_follows_from_the_target_unless_it_is_chosen(write):
         (r'{"a": "\ud800", "b": 2}', {}, "row 1 .* a JSON object in a line,.* surrogates"),
         ('[\n{"a": 1}\n]', {}, r"row 1 .* object.* to_json\(.* lines=True\)"),
         ('{"a": 1, "b": 2}\n', {"separator": ";"}, "separator is for CSV files, but .* is JSON"),
+        ('{"a": [1], "y": 2}\n', {}, r"'a' must hold numbers, text or booleans, got \[1]"),
+        ("a,price\n" + "".join(f'1,"${i},037.50"\n' for i in range(100)), {}, "number alone"),
+        (b"PK\x03\x04", {}, "zip"),
+        (gzip.compress(b"a,y\n1,2\n", mtime=0), {}, "gzip"),
+        (b"SQLite format 3\0", {}, "SQLite"),
+        (b"\x93NUMPY", {}, "NumPy"),
+        (b"\x80\x04\x95", {}, "pickle"),
+        ("1 |f a:1 b:2\n-1 |f a:2\n", {}, "Vowpal Wabbit"),
+        ("<html><body>", {}, "HTML"),
+        ("a b y\n1 2 x\n2 3 y\n", {}, "--separator"),
+        ("", {}, "empty"),
+        ("a,y\n", {}, "no rows"),
+        ("a,y\n,\n1,\n", {}, "--target"),
     ],
 )
 def test_bad_file_is_one_line(content, options, message, write):
@@ -173,6 +186,7 @@ def test_sources_that_there_are_not(tmp_path, monkeypatch, write):
         (tmp_path, {}, "is not a regular file"),
         (write("no gzip", "t.csv.gz"), {}, "cannot read .* as CSV"),
         ("Banana", {}, "did you mean 'Bananas'"),
+        ("https://x.org/t.csv", {}, "is a URL"),
         ("", {}, "the stream is ''"),
         ("-", {}, "standard input is closed"),
         ("bananas", {"text": "x"}, "text can only be chosen for a file, not for Bananas"),
@@ -279,10 +293,11 @@ def test_later_lines_of_json(feed):
         [*load_stream("-")]
 
 
-def test_numbers_of_parquet_and_missing_ones(write):
-    frame = pd.DataFrame({"a": [-200, 3, 4], "b": pd.array([1, None, 2], "Int64"), "y": [*"pqp"]})
+def test_values_of_parquet_are_numbers_and_text(write):
+    columns = {"a": [-200, 3, 4], "b": pd.array([1, None, 2], "Int64"), "c": [b"red", None, b"tan"]}
     file = io.BytesIO()
-    frame.to_parquet(file)
+    pd.DataFrame(columns | {"y": [b"p", b"q", b"p"]}).to_parquet(file)
     stream = load_stream(write(file.getvalue(), "t.parquet"), missing=["-200"])
-    assert plain(stream) == [({"b": 1}, "p"), ({"a": 3}, "q"), ({"a": 4, "b": 2}, "p")]
-    assert all(isinstance(v, int | float | np.number) for x, _ in stream for v in x.values())
+    xs = [{"b": 1, "c": "red"}, {"a": 3}, {"a": 4, "b": 2, "c": "tan"}]
+    assert plain(stream) == [*zip(xs, "pqp", strict=True)]
+    assert all(isinstance(x.get("a", 0), int | float | np.number) for x, _ in stream)

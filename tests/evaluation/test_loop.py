@@ -52,24 +52,16 @@ def test_only_the_model_is_timed(monkeypatch):
     assert seconds == pytest.approx([3e-6] * 10, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("error", "message"),
-    [
-        (KeyError("a"), "^sample 2: KeyError: 'a'$"),
-        (ValueError("odd"), "^sample 2: ValueError: odd$"),
-        (MemoryError(), "^sample 2: MemoryError$"),
-    ],
-)
 @pytest.mark.parametrize("delay", [0, 2])
-def test_errors_of_a_model_name_the_sample(error, message, delay):
+def test_error_of_a_model_names_the_sample(delay):
+    error = KeyError("a")
+
     class Raising(dummy.PriorClassifier):
         def learn_one(self, x, y):
             if y == 1:
                 raise error
-            super().learn_one(x, y)
 
     samples = [({"a": 1.0}, y) for y in (0, 1, 2)]
-    learned = []
-    with pytest.raises(EvaluationError, match=message) as raised:
-        learned.extend(steps_of(Raising(), samples, delay))
+    with pytest.raises(EvaluationError, match=r"^sample 2: KeyError: 'a'$") as raised:
+        [*steps_of(Raising(), samples, delay)]
     assert raised.value.__cause__ is error

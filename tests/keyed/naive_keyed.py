@@ -1,6 +1,13 @@
 """A model for each key, plainly: a dict of models, row by row."""
 
+import pickle
+
 from river_amf.keyed.blocks import MANY
+
+
+def pickles(models):
+    """Return the pickles of models by key."""
+    return {key: pickle.dumps(models[key]) for key in models}
 
 
 class NaiveKeyed:

@@ -1,10 +1,9 @@
 """Bad input raises an error with the row and the key."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
+from naive_keyed import pickles
 from river import linear_model, naive_bayes
 
 from river_amf import AMFClassifier, AMFRegressor
@@ -32,10 +31,6 @@ BLOCKS = {
     "order": (FRAME, pd.Series(LABELS)[::-1], None, ValueError, "y has the index of X in another"),
     "bad weight": (FRAME, LABELS, [1, 1, -1, 1, 1], ValueError, "row 2: w must be a finite number"),
 }
-
-
-def pickles(model):
-    return {key: pickle.dumps(model[key]) for key in model}
 
 
 @pytest.mark.parametrize("method", ["learn_many", "predict_proba_then_learn_many"])

@@ -13,7 +13,7 @@ import pytest
 import recipes
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from naive_keyed import NaiveKeyed
+from naive_keyed import NaiveKeyed, pickles
 from river import base, linear_model, naive_bayes, preprocessing
 
 from river_amf import (
@@ -60,10 +60,6 @@ def stream(n, name="AMFClassifier"):
     X = pd.DataFrame(columns | {"b": rng.normal(size=n)}, index=np.arange(n) + 7)
     labels = X["a"] > (who - 1) / 2
     return X, X["a"] + labels if isinstance(MODELS[name], base.Regressor) else labels
-
-
-def pickles(models):
-    return {key: pickle.dumps(models[key]) for key in models}
 
 
 def listed(answers, library):

@@ -6,16 +6,15 @@ import multiprocessing
 import os
 import pickle
 import sqlite3
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
 import pytest
+from naive_keyed import pickles
 from river import compose, linear_model, naive_bayes
 
-from river_amf import OnlineDummyClassifier
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
 from river_amf.keyed.keys import key_of
 from river_amf.persistence import FileError
@@ -31,10 +30,6 @@ def learn(model, users, n=3):
     for i in range(n):
         for user in users:
             model.learn_one(sample(user, i), i % 2 == 0)
-
-
-def pickles(model):
-    return {key: pickle.dumps(model[key]) for key in model}
 
 
 def kept(model):
@@ -224,57 +219,6 @@ def test_kill_leaves_the_last_flush(tmp_path, n_kills):
             learn_row(twin, i)
         assert pickles(model) == pickles(twin)
         model.close()
-
-
-def interrupted(number, call, *arguments):
-    """Call a function with an interrupt before a line of the package; return whether it came."""
-    left = number
-
-    def trace(frame, event, _):
-        nonlocal left
-        if "river_amf/keyed" not in frame.f_code.co_filename:
-            return None
-        left -= event == "line"
-        if left == 0:
-            sys.settrace(None)
-            raise KeyboardInterrupt
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        call(*arguments)
-    except KeyboardInterrupt:
-        return True
-    finally:
-        sys.settrace(before)
-    return False
-
-
-def test_interrupted_flush_leaves_the_last_one(tmp_path):
-    came, number, positions = True, 0, []
-    while came:
-        number += 1
-        model = opened(tmp_path)
-        learn(model, "a", n=1)
-        came = interrupted(number, model.flush, number)
-        positions.append(model.position)
-        model.close()
-        with opened(tmp_path) as model:
-            assert model.position == positions[-1]
-    assert positions == [None] * (number - 1) + [number] and number > 10
-
-
-def test_interrupted_calls_learn_all_or_nothing():
-    came, number = True, 0
-    while came:
-        number += 1
-        model = opened(None, OnlineDummyClassifier(), max_in_memory=1)
-        learn(model, "ab", n=1)
-        came = interrupted(number, model.learn_one, sample("a"), True)
-        counts = {user: model[user].n for user in model}
-        assert counts["b"] == 1 and counts["a"] in ((1, 2) if came else (2,))
-    assert number > 50
 
 
 def test_model_that_cannot_be_pickled_stays(tmp_path):

@@ -83,6 +83,8 @@ def assert_refused(model, error, words, x=GOOD, y=0, w=1.0):
     if isinstance(model, OnlineDummyClassifier):
         return
     n_features, is_of_x = len(model._features), x is not GOOD
+    if is_of_x:
+        assert refusal(model, error, model.learn_one, x, y, w=0) == message
     predicts = is_of_x and (not n_features or all(map(model._features.is_known, x)))
     if predicts:  # unknown features are ignored
         assert refusal(model, error, model.predict_one, x) == message
@@ -330,6 +332,19 @@ def test_label_that_names_no_column_is_refused(make, label):
     model.learn_many(X, y)
     for call, *more in ((learns(model), ["above"] * 3), (model.predict_proba_many,)):
         assert "cannot name a column" in refusal(model, ValueError, call, X, *more)
+
+
+class Interrupted:
+    """Raises an error of its own, as a signal handler may, when it is hashed."""
+
+    def __hash__(self):
+        raise ValueError("of the handler")
+
+
+def test_error_of_hash_is_raised_as_it_is():
+    model = trained()
+    for x, y in ((GOOD | {"color": Interrupted()}, 0), (GOOD, Interrupted())):
+        assert refusal(model, ValueError, model.learn_one, x, y) == "of the handler"
 
 
 def test_values_that_do_not_compare_are_refused():

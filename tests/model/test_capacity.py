@@ -8,62 +8,54 @@ import sys
 
 import pandas as pd
 import pytest
+from forests import STREAM, learn, trained
+from regressors import NUMBERS
 from test_naive import ADAPTIVE, check_same_tree, pair
 
-from river_amf import AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, inspection
+from river_amf import AdaptiveAMFRegressor, AMFClassifier, inspection
 from river_amf.engine import engine
 from river_amf.state import arena as state
 from river_amf.state import layout
 
-GROWING = ["grow_nodes", "grow_boxes", "fit_rows", "extended"]
-VARIANTS = {
-    "plain": (AMFClassifier, {}),
-    "pure cells split": (AMFClassifier, {"split_pure": True}),
-    "budget": (AMFClassifier, {"max_nodes": 201}),
-    "adaptive": (AMFClassifier, ADAPTIVE),
-    "regressor": (AMFRegressor, {}),
-    "adaptive regressor": (AdaptiveAMFRegressor, {}),
+GROWING = ["grown", "fit_rows", "extended"]
+VARIANTS = {  # parameters and stream
+    "plain": ({}, STREAM),
+    "pure cells split": ({"split_pure": True}, STREAM),
+    "adaptive": (ADAPTIVE | {"max_nodes": 201}, STREAM),
+    "regressor": ({"kind": AdaptiveAMFRegressor}, NUMBERS),
 }
 
 
 def untrained(name):
-    kind, parameters = VARIANTS[name]
-    model, samples = kind(n_estimators=2, seed=5, **parameters), []
-    for i in range(400):
-        x = {"a": i * 37 % 101, "b": i * 11 % 53, "color": "rgby"[i * 7 % 4]}
-        if i > 200:
-            x["late"] = i % 13
-        y = "even" if x["a"] * x["b"] % 5 < 2 else f"odd {i // 150}"
-        samples.append((x, 7.0 * len(y) + x["a"] if issubclass(kind, AMFRegressor) else y))
-    return model, samples
+    parameters, samples = VARIANTS[name]
+    return trained([], n_estimators=2, **parameters), samples[:400]
 
 
 @functools.cache
 def learned_with_room(name):
     """Return the pickle of a forest that has learned the stream."""
-    model, samples = untrained(name)
-    for x, y in samples:
-        model.learn_one(x, y)
-    return pickle.dumps(model)
+    return pickle.dumps(learn(*untrained(name)))
 
 
-def failing(function, fails, calls):
-    """Let a function lack memory in the calls whose numbers fail."""
+def fail(patched, where, name, fails):
+    """Let a function lack memory in the calls whose numbers fail; return the list of all calls."""
+    function, calls = getattr(where, name), []
 
     def call(*arguments):
-        calls.append(function.__name__)
-        if fails(calls.count(function.__name__)):
-            raise MemoryError(function.__name__)
+        calls.append(name)
+        if fails(len(calls)):
+            raise MemoryError(name)
         return function(*arguments)
 
-    return call
+    patched.setattr(where, name, call)
+    return calls
 
 
-def learn_in_the_end(model, x, y, content=None):
+def learn_in_the_end(model, sample, content=None):
     """Learn a sample with any number of attempts; those that fail keep the model as it was."""
     while True:
         try:
-            return model.learn_one(x, y)
+            return learn(model, [sample])
         except MemoryError:
             assert content is None or pickle.dumps(model) == content
             arena = model._arena
@@ -73,27 +65,25 @@ def learn_in_the_end(model, x, y, content=None):
 
 @pytest.mark.parametrize("name", VARIANTS)
 def test_sample_without_room_changes_nothing(monkeypatch, name):
-    expected, calls = learned_with_room(name), []
-    for method in GROWING:  # fails once and then succeeds
-        original = getattr(state.Arena, method)
-        monkeypatch.setattr(state.Arena, method, failing(original, lambda n: n % 2, calls))
+    expected = learned_with_room(name)
+    # each fails once and then succeeds
+    calls = {m: fail(monkeypatch, state.Arena, m, lambda n: n % 2) for m in GROWING}
     model, samples = untrained(name)
-    for x, y in samples:
-        learn_in_the_end(model, x, y, pickle.dumps(model))
-    assert set(calls) >= {"grow_nodes", "extended"}
+    for sample in samples:
+        learn_in_the_end(model, sample, pickle.dumps(model))
+    assert calls["grown"] and calls["extended"]
     assert pickle.dumps(model) == expected
 
 
 @pytest.mark.parametrize("period", [23, 24, 25])  # the first sample needs 20
-@pytest.mark.parametrize("name", [name for name in VARIANTS if "regressor" not in name])
+@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "regressor"])
 def test_arrays_without_room_stay_in_step(monkeypatch, name, period):
     # each array in turn runs out of room
-    expected, calls = learned_with_room(name), []
-    fails = failing(state._resized, lambda n: n % period == 0, calls)
-    monkeypatch.setattr(state, "_resized", fails)
+    expected = learned_with_room(name)
+    calls = fail(monkeypatch, state, "_resized", lambda n: n % period == 0)
     model, samples = untrained(name)
-    for x, y in samples:
-        learn_in_the_end(model, x, y)
+    for sample in samples:
+        learn_in_the_end(model, sample)
     assert len(calls) > 2 * period
     assert pickle.dumps(model) == expected
 

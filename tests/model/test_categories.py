@@ -1,12 +1,12 @@
-"""Categories: codes, their replacement beyond `max_categories`, and their order in each tree."""
+"""Categories: codes, their replacement beyond `max_categories`, and their order in each tree.
+
+`test_naive.py` compares forests with few categories with the reference.
+"""
 
 import pickle
 
-import pytest
-from forests import visits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_naive import ADAPTIVE, check_same_state, check_same_tree, pair
 
 from river_amf import AMFClassifier, inspection
 from river_amf.inputs.categories import Categories
@@ -41,22 +41,6 @@ def test_replaced_category_is_unknown():
     model.learn_one({"color": "g"}, True, 0.0)  # which is no use
     model.learn_one({"color": "d"}, True)
     assert model._features.categories("color") == {"r": 0, "e": 1, "n": 2, "d": 3}
-
-
-@pytest.mark.parametrize("parameters", [{}, ADAPTIVE], ids=["plain", "adaptive"])
-@pytest.mark.parametrize("bound", [1, 4])
-def test_trees_of_few_categories_equal_reference(parameters, bound):
-    model, reference = pair(max_categories=bound, **parameters)
-    for x, y, w in visits(120):
-        expected = reference.predict_proba_one(x)
-        assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
-        model.learn_one(x, y, w)
-        reference.learn_one(x, y, w)
-    for name, column in reference.columns.items():
-        assert model._features.categories(name) == (column.codes if column.is_categorical else None)
-    for tree in range(2):
-        check_same_tree(model, reference, tree)
-    check_same_state(model, reference)
 
 
 def test_each_tree_has_its_order_of_categories():

@@ -110,8 +110,10 @@ def test_numbers_as_texts_warn(kind, is_block):
     model, mixed = kind(n_estimators=2, seed=1), kind(n_estimators=2, seed=1)
     numbers = [f"{i / 4}" for i in range(60)]
     assert learn(model, numbers[:19]) == []
-    with pytest.raises(UserWarning, match="feature 'a'"):  # which changes nothing
-        copy.deepcopy(model).learn_one({"a": "19", "b": "y"}, 2.0)
+    twin = copy.deepcopy(model)
+    with pytest.raises(UserWarning, match="feature 'a'"):
+        twin.learn_one({"a": "19", "b": "y"}, 2.0)
+    assert twin.n_samples == 19
     (message,) = learn(model, numbers)
     assert message.startswith("feature 'a' holds categories, but its first 20 are all numbers")
     assert "such as '4.75': pass float(value)" in message

@@ -2,32 +2,39 @@
 
 import copy
 import gc
+import io
 import pickle
 import random
 import tracemalloc
 
+import forests
 import pandas as pd
 import pytest
+import regressors
 import test_outliers
 import test_places
 import test_presence
-from forests import STREAM, VARIANTS, answers, content, learn, trained, variants, visits
+from forests import STREAM, VARIANTS, content, learn, trained, variants, visits
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, load
 from river_amf.state import arena as state
 from river_amf.state import layout
 
 
-def pickled_by(protocol):
-    return lambda model: pickle.loads(pickle.dumps(model, protocol))
+def saved(model):
+    """Return the bytes of the file of a model."""
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
 
 
 COPIES = {
-    f"protocol {protocol}": pickled_by(protocol)
-    for protocol in range(2, pickle.HIGHEST_PROTOCOL + 1)
+    f"protocol {n}": lambda model, n=n: pickle.loads(pickle.dumps(model, n)) for n in range(2, 6)
 } | {
+    "copy": copy.copy,
     "deepcopy": copy.deepcopy,
     "copy of a copy": lambda model: copy.deepcopy(pickle.loads(pickle.dumps(model))),
+    "file": lambda model: load(io.BytesIO(saved(model))),
 }
 
 
@@ -82,7 +89,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("kind", "parameters", "stream"), CASES.values(), ids=CASES)
-def test_blocks_copies_and_files_are_like_rows_on_any_stream(kind, parameters, stream, tmp_path):
+def test_blocks_copies_and_files_equal_rows(kind, parameters, stream):
     is_regressor = issubclass(kind, AMFRegressor)
     if is_regressor:
         stream = [(x, float(5 * len(str(y)) + len(x)), w) for x, y, w in stream]
@@ -93,8 +100,7 @@ def test_blocks_copies_and_files_are_like_rows_on_any_stream(kind, parameters, s
         rows.learn_one(x, y, w)
         moved.learn_one(x, y, w)
         if i % 60 == 20:
-            moved.save(tmp_path / "model")
-            moved = copy.deepcopy(pickle.loads(pickle.dumps(load(tmp_path / "model"))))
+            moved = COPIES["copy of a copy"](COPIES["file"](moved))
     assert rows.n_drifts_detected() > 0 or "drift_threshold" not in parameters
     for cut in (slice(1), slice(1, 63), slice(63, 66), slice(66, 150), slice(150, None)):
         X, y, w = map(list, zip(*stream[cut], strict=True))
@@ -108,49 +114,42 @@ def test_blocks_copies_and_files_are_like_rows_on_any_stream(kind, parameters, s
     assert content(blocks) == content(rows) == content(moved)
 
 
-# Pickle and deepcopy
-
-
-# Every variant with every cut, and each way to copy with some of both.
+# Every variant with some cuts, and each way to copy with some of both
 FUTURES = [
-    pytest.param(parameters, cut, make_copy, id=f"{name}, {cut} samples, {way}")
-    for i, (name, parameters) in enumerate(VARIANTS.items())
-    for j, cut in enumerate([0, 1, 100, 600])
-    for way, make_copy in [[*COPIES.items()][(i + j) % len(COPIES)]]
+    pytest.param(tools, stream, parameters, cut, way, id=f"{tools.__name__}: {name}, {cut}, {way}")
+    for tools, stream, kinds in (
+        (forests, STREAM, VARIANTS),
+        (regressors, regressors.NUMBERS, regressors.REGRESSORS),
+    )
+    for i, (name, parameters) in enumerate(kinds.items())
+    for j, cut in enumerate([0, 1, 100, 600] if name in ("default", "adaptive, budget") else [400])
+    for way in ("file", [*COPIES][(i + j) % (len(COPIES) - 1)])
 ]
 
 
-@pytest.mark.parametrize(("parameters", "cut", "make_copy"), FUTURES)
-def test_equal_futures_after_a_copy(parameters, cut, make_copy):
-    model = trained(STREAM[:cut], **parameters)
-    twin = make_copy(model)
-    assert answers(twin) == answers(model)
-    for i, (x, label, weight) in enumerate(STREAM[cut:]):
-        if i < 9 or i % 9 == 0:
-            assert twin.predict_proba_one(x) == model.predict_proba_one(x)
-        model.learn_one(x, label, w=weight)
-        twin.learn_one(x, label, w=weight)
-    assert answers(twin) == answers(model)
-    assert pickle.dumps(twin) == pickle.dumps(model)
-
-
-@variants
-def test_neither_the_copy_nor_the_original_touches_the_other(parameters):
-    model = trained(STREAM[:300], **parameters)
+@pytest.mark.parametrize(("tools", "stream", "parameters", "cut", "way"), FUTURES)
+def test_copies_have_equal_futures(tools, stream, parameters, cut, way):
+    model = tools.trained(stream[:cut], **parameters)
     before = pickle.dumps(model)
-    twin = copy.deepcopy(model)
-    learn(copy.deepcopy(model), STREAM[300:])
-    learn(pickle.loads(before), STREAM[300:])
-    assert pickle.dumps(model) == before
-    learn(model, STREAM[300:])
-    assert pickle.dumps(twin) == before
-
-
-# What is in a pickle
+    twin = COPIES[way](model)
+    assert type(twin) is type(model)
+    assert pickle.dumps(twin) == pickle.dumps(model) == before
+    assert tools.answers(twin) == tools.answers(model)
+    for array in twin._arena.arrays if cut else ():
+        assert array.flags.owndata and array.flags.carray
+    before = pickle.dumps(model)
+    tools.learn(COPIES[way](model), stream[cut:])
+    assert pickle.dumps(model) == before  # they share nothing
+    for samples in (stream[cut:], stream[:50]):
+        for forest in (model, twin):
+            tools.learn(forest, samples)
+        assert tools.answers(twin) == tools.answers(model)
+        assert pickle.dumps(twin) == pickle.dumps(model)
+        assert saved(twin) == saved(model)
 
 
 @variants
-def test_a_pickle_is_what_is_in_use_and_nothing_else(parameters):
+def test_pickles_hold_what_is_in_use(parameters):
     data = pickle.dumps(trained(STREAM, **parameters))
     model = pickle.loads(data)
     assert pickle.dumps(model) == data
@@ -159,11 +158,8 @@ def test_a_pickle_is_what_is_in_use_and_nothing_else(parameters):
     assert {axis: arena.capacities[axis] for axis in lengths} == lengths
 
 
-# Clone
-
-
 @variants
-def test_a_clone_is_untrained_and_becomes_the_same_model(parameters):
+def test_clones_become_the_same_model(parameters):
     model = trained(STREAM[:300], **parameters)
     before = pickle.dumps(model)
     clone = model.clone()
@@ -175,15 +171,7 @@ def test_a_clone_is_untrained_and_becomes_the_same_model(parameters):
     assert pickle.dumps(model) == before
 
 
-def test_a_shallow_copy_shares_nothing_either():
-    for n in (0, 300):
-        model = trained(STREAM[:n])
-        before = pickle.dumps(model)
-        learn(copy.copy(model), STREAM[n : n + 300])
-        assert pickle.dumps(model) == before
-
-
-def test_a_pickle_of_another_layout_is_refused(monkeypatch):
+def test_pickle_of_another_layout_is_refused(monkeypatch):
     data = pickle.dumps(trained(STREAM[:50]))
     monkeypatch.setattr(state, "LAYOUT", "another")
     with pytest.raises(ValueError, match="another release"):
@@ -194,23 +182,23 @@ def test_a_pickle_of_another_layout_is_refused(monkeypatch):
     "parameters",
     [{}, {"max_nodes": 301}, {"split_pure": True}, {"kind": AdaptiveAMFClassifier}],
 )
-def test_memory_usage_is_what_the_interpreter_has_given(parameters):
+def test_memory_usage_equals_tracemalloc(parameters):
     samples = [
         ({"a": i * 37 % 101, "b": i * 11 % 53, "color": f"color {i % 40}"}, f"label {i * i % 7}")
         for i in range(1000)
     ]
 
-    def learnt():
+    def trained_model():
         model = trained([], **({"n_estimators": 5, "seed": 1} | parameters))
         for x, label in samples:
             model.learn_one(x, label)
         return model
 
-    learnt()  # created once for all models
+    trained_model()  # created once for all models
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
-        model = learnt()
+        model = trained_model()
         gc.collect()
         after, _ = tracemalloc.get_traced_memory()
     finally:

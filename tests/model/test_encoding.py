@@ -51,7 +51,7 @@ def rows_equal(left, right):
 # Columns
 
 
-def test_new_columns_come_in_order_of_type_name_and_repr():
+def test_columns_are_sorted_by_type_and_repr():
     schema = schema_of({"b": 1, (2,): 1, 10: 1, "a": "red", 9: 1, b"z": 1})
     assert list(schema) == [b"z", 10, 9, "a", "b", (2,)]
 
@@ -60,7 +60,7 @@ def test_new_columns_come_in_order_of_type_name_and_repr():
 
 
 @given(st.lists(CATEGORIES, min_size=1, unique=True), CATEGORIES)
-def test_an_unknown_category_gets_the_next_code(known, category):
+def test_unknown_category_has_the_next_code(known, category):
     schema = schema_of(*({"c": c} for c in known))
     expected = known.index(category) if category in known else len(known)
     assert schema.encode_any({"c": category}).values[0, 0] == expected
@@ -72,7 +72,7 @@ def test_an_unknown_category_gets_the_next_code(known, category):
 
 
 @given(st.lists(SAMPLES, max_size=5), SAMPLES)
-def test_the_fast_way_agrees_with_the_slow_way(samples, x):
+def test_fast_and_slow_encoding_agree(samples, x):
     schema = schema_of(*samples)
     fast = schema.encode(x)
     if fast is not None:
@@ -80,7 +80,7 @@ def test_the_fast_way_agrees_with_the_slow_way(samples, x):
 
 
 @given(st.lists(SAMPLES, max_size=5), SAMPLES)
-def test_encoding_is_by_value_code_or_nan(samples, x):
+def test_encode_any_gives_value_code_or_nan(samples, x):
     schema = schema_of(*samples, x)
     row = schema.encode_any(x).values[0]
     for name, value in zip(schema, row, strict=True):
@@ -92,7 +92,7 @@ def test_encoding_is_by_value_code_or_nan(samples, x):
 
 
 @given(SAMPLES)
-def test_a_sample_without_gaps_that_was_added_takes_the_fast_way(x):
+def test_encode_takes_admitted_samples(x):
     whole = {name: value for name, value in x.items() if not is_missing(value)}
     assert schema_of(whole).encode(whole) is not None
 
@@ -119,19 +119,19 @@ UNCOMMON = [
 ]
 
 
-def test_the_fast_way_leaves_all_that_is_uncommon_to_the_slow_way():
+def test_encode_returns_none_if_uncommon():
     schema = schema_of({"size": 1.0, "color": "red"})
     assert [x for x in UNCOMMON if schema.encode(x) is not None] == []
 
 
-def test_gaps_take_a_fast_way_too():
+def test_encode_takes_gaps():
     schema = schema_of({"size": 1.0, "color": "red"})
     for x in ({}, {"size": 1.0}, {"color": "red"}, {"size": None, "color": "red"}):
         fast = schema.encode(x).values.copy()
         assert rows_equal(fast, schema.encode_any(OrderedDict(x)).values), x
 
 
-def test_a_defaultdict_does_not_grow():
+def test_encode_any_leaves_a_defaultdict():
     schema = schema_of({"size": 1.0, "color": "red"})
     x = defaultdict(float)
     schema.read_features(x)
@@ -143,7 +143,7 @@ def test_a_defaultdict_does_not_grow():
 
 
 @given(st.lists(SAMPLES, max_size=3), SAMPLES)
-def test_checking_and_encoding_change_nothing(samples, x):
+def test_reading_leaves_the_schema(samples, x):
     schema = schema_of(*samples)
     before = pickle.dumps(schema)
     schema.read_features(x)
@@ -152,14 +152,14 @@ def test_checking_and_encoding_change_nothing(samples, x):
     assert pickle.dumps(schema) == before
 
 
-def test_what_is_missing_and_what_is_not():
+def test_is_missing_covers_all_kinds():
     present = [0, False, "", "nan", "None", (), (math.nan,), frozenset(), math.inf, [], [None], {}]
     present += [Color.RED]
     assert [value for value in ALL_MISSING if not is_missing(value)] == []
     assert [value for value in present if is_missing(value)] == []
 
 
-def test_a_dict_that_changes_in_place_is_encoded_anew():
+def test_changed_dict_is_encoded_again():
     schema = schema_of({"a": 1.0, "b": 2.0})
     x = {"a": 3.0, "b": 4.0}
     schema.encode_any(x)

@@ -18,34 +18,28 @@ from hypothesis import strategies as st
 from river_amf import AMFClassifier, AMFRegressor
 from river_amf.state import arena
 
-CLASSIFIERS = {
-    "mean": {},
-    "restarts": {"drift_threshold": 0.01, "n_estimators": 4},
-    "learned vote": {"vote": "learned", "fading_factor": 0.5},
-    "linear": {"vote": "learned", "linear": True, "max_categories": 2},
-    "adaptive": test_naive.ADAPTIVE,
-    "few": test_naive.ADAPTIVE | {"max_delayed_labels": 3},
-    "none": test_naive.ADAPTIVE | {"max_delayed_labels": 0},
-}
-REGRESSORS = {
-    "mean": {"vote": "mean"},
-    "last target": {"recent": "target", "n_estimators": 4},
-    "linear": {"linear": True, "n_estimators": 3},
-    "adaptive": test_naive_regression.ADAPTIVE,
-    "few": test_naive_regression.ADAPTIVE | {"max_delayed_labels": 3},
-}
-ALL = [(AMFClassifier, name) for name in CLASSIFIERS] + [
-    (AMFRegressor, name) for name in REGRESSORS
+ADAPTIVE = test_naive.ADAPTIVE, test_naive_regression.ADAPTIVE
+VARIANTS = [
+    (AMFClassifier, {}),
+    (AMFClassifier, {"drift_threshold": 0.01, "n_estimators": 4}),
+    (AMFClassifier, {"vote": "learned", "fading_factor": 0.5}),
+    (AMFClassifier, {"vote": "learned", "linear": True, "max_categories": 2}),
+    (AMFClassifier, {"max_delayed_labels": 0} | ADAPTIVE[0]),
+    (AMFRegressor, {"vote": "mean"}),
+    (AMFRegressor, {"recent": "target", "n_estimators": 4}),
+    (AMFRegressor, {"linear": True, "n_estimators": 3}),
+]
+VARIANTS += [
+    (kind, parameters | more)
+    for kind, parameters in zip((AMFClassifier, AMFRegressor), ADAPTIVE, strict=True)
+    for more in ({}, {"max_delayed_labels": 3})
 ]
 
 
-def parameters_of(kind, name):
-    return {"n_estimators": 2} | (REGRESSORS if kind is AMFRegressor else CLASSIFIERS)[name]
-
-
-def pair(kind, **parameters):
+def pair(kind, parameters):
+    """Return a forest and the reference."""
     naive = test_naive_regression if kind is AMFRegressor else test_naive
-    return naive.pair(**parameters)
+    return naive.pair(**{"n_estimators": 2} | parameters)
 
 
 def check_same_answer(model, reference, x):
@@ -53,12 +47,11 @@ def check_same_answer(model, reference, x):
         expected = reference.predict_proba_one(x)
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-11)
         return
-    scale = 1.0 + max((abs(y) for tree in reference.trees[:1] for y, _ in tree.learnt), default=0.0)
+    scale = 1.0 + max(
+        (abs(y) for tree in reference.trees[:1] for y, _ in tree.learned), default=0.0
+    )
     tolerance = test_naive_regression.TOLERANCE * scale
     assert model.predict_one(x) == pytest.approx(reference.predict_one(x), abs=tolerance)
-
-
-# against the reference
 
 
 def events(n, draw):
@@ -79,15 +72,13 @@ def events(n, draw):
         yield "learn", row
 
 
-@pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
-@settings(max_examples=60)
+@pytest.mark.parametrize(("kind", "parameters"), VARIANTS)
+@settings(max_examples=15)
 @given(data=st.data(), seed=st.integers(0, 1000))
-def test_any_order_equals_reference(kind, data, seed):
-    name = data.draw(st.sampled_from([name for of_kind, name in ALL if of_kind is kind]))
+def test_any_order_equals_reference(kind, parameters, data, seed):
     targets = ("plain", "ties", "a jump", "offset")
     samples = streams_of_numbers(targets=targets) if kind is AMFRegressor else streams(max_size=40)
-    stream = data.draw(samples)
-    model, reference = pair(kind, **parameters_of(kind, name))
+    stream, (model, reference) = data.draw(samples), pair(kind, parameters)
     for what, row in events(len(stream), random.Random(seed)):
         if what == "predict":
             check_same_answer(model, reference, stream[row][0])
@@ -120,7 +111,7 @@ def drifting(kind, n, seed=2):
     ],
 )
 def test_restarts_equal_reference(kind, parameters):
-    model, reference = pair(kind, drift_threshold=0.1, **parameters)
+    model, reference = pair(kind, {"drift_threshold": 0.1} | parameters)
     rows = drifting(kind, 400 if kind is AMFRegressor else 500, seed=5)
     for (x, _, _), late in zip(rows[9:], rows, strict=False):
         check_same_answer(model, reference, x)
@@ -133,10 +124,10 @@ def test_restarts_equal_reference(kind, parameters):
     naive.check_same_state(model, reference)
 
 
-@pytest.mark.parametrize(("kind", "name"), ALL)
-def test_late_rows_of_chunks_equal_single_samples(kind, name, monkeypatch):
+@pytest.mark.parametrize(("kind", "parameters"), VARIANTS)
+def test_late_rows_of_chunks_equal_single_samples(kind, parameters, monkeypatch):
     monkeypatch.setattr(arena, "_CHUNK_BYTES", 1)  # chunks of 64 rows
-    single, blocks = (kind(seed=3, **parameters_of(kind, name)) for _ in range(2))
+    single, blocks = (kind(seed=3, **parameters) for _ in range(2))
     rows = drifting(kind, 500)
     xs, ys, ws = map(list, zip(*rows, strict=True))
     frame, late = pd.DataFrame(xs, dtype=object), slice(100, 230)

@@ -9,16 +9,15 @@ import random
 
 import numpy as np
 import pytest
-from forests import trained
 from test_naive import check_same_linear_models, pair
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf import AMFClassifier, inspection
 
 ABSURD = [1e300, -1e300, 1.7e308, -1.7e308, 5e-324, -5e-324, 1e-160, -0.0, 0.0, 1e150, -1e-300]
 
 
 def check_is_sane(model):
-    """All numbers of the linear experts are finite, none is subnormal, and zeros have no sign."""
+    """Check that all numbers are finite, that none is subnormal, and that zeros have no sign."""
     arena = model._arena
     arrays = [getattr(arena, name) for name in ("linear_squares", "category_squares")]
     assert all((array > 0).all() for array in arrays)
@@ -90,31 +89,8 @@ def test_rare_streams_equal_reference(parameters):
         model.learn_one(x, y, w=w)
         reference.learn_one(x, y, w)
     check_same_linear_models(model, reference)
-    assert min(votes) < -7
-
-
-@pytest.mark.parametrize(
-    "parameters",
-    [
-        {"vote": "learned", "linear": True, "max_categories": 5, "split_intensity": "unit"},
-        {"kind": AdaptiveAMFClassifier, "max_nodes": 41},
-        {"kind": AdaptiveAMFClassifier, "split_intensity": "unit"},
-    ],
-)
-def test_absurd_numbers_leave_finite_numbers(parameters):
-    rng, model = random.Random(7), trained([], **parameters)
-    for i in range(400):
-        x = {"a": rng.gauss(0, 1), "b": rng.choice(ABSURD), "c": 1e9 + i, "d": 0.1, "e": -0.0}
-        if i % 40 in (0, 1, 25):
-            x["a"] = rng.choice(ABSURD)
-        if i > 200:
-            x["late"] = rng.choice(ABSURD)
-        if i % 50 == 9:
-            x = dict.fromkeys(x)
-        proba = model.predict_proba_one(x)
-        assert all(0.0 <= p <= 1.0 for p in proba.values())
-        model.learn_one(x, rng.random() < 0.5, w=rng.choice([1.0, 1e-9, 1e6, 1e-200]))
     check_is_sane(model)
+    assert min(votes) < -7
 
 
 @pytest.mark.parametrize("intensity", ["range", "unit"])

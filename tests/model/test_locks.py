@@ -33,7 +33,7 @@ def model():
     return model
 
 
-def test_a_call_waits_until_that_of_another_thread_is_over(model):
+def test_lock_orders_calls_of_threads(model):
     begun, over, order = threading.Event(), threading.Event(), []
 
     def stay():
@@ -70,7 +70,7 @@ def in_child(call):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_fork_refuses_the_model_that_another_thread_is_using(model):
+def test_fork_refuses_a_model_in_use(model):
     begun, over, other = threading.Event(), threading.Event(), AMFClassifier(seed=1)
     thread = started(model._engine.run, lambda: (begun.set(), over.wait(SOON)))
     assert begun.wait(SOON)
@@ -85,7 +85,7 @@ def test_a_fork_refuses_the_model_that_another_thread_is_using(model):
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_fork_waits_for_the_thread_that_drops_compiled_code():
+def test_fork_follows_the_end_of_compilation():
     begun, over = threading.Event(), threading.Event()
 
     def drop():
@@ -114,7 +114,7 @@ class Nosy:
 
 
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
-def test_a_call_in_the_middle_of_another_is_an_error_and_changes_nothing(kind):
+def test_nested_call_raises_and_changes_nothing(kind):
     model = kind()
     model.learn_one({}, True)
     calls = [
@@ -132,7 +132,7 @@ def test_a_call_in_the_middle_of_another_is_an_error_and_changes_nothing(kind):
         assert pickle.dumps(model) == before
 
 
-def test_nothing_that_a_handler_raises_keeps_the_lock(model):
+def test_lock_is_released_after_a_signal(model):
     seen = []
 
     def handler(number, frame):
@@ -168,7 +168,7 @@ class Loud:
 
 
 @pytest.mark.parametrize("error", [KeyError("late"), TimeoutError("late"), MemoryError("late")])
-def test_a_block_passes_on_errors_that_are_not_its_own(model, error):
+def test_block_passes_on_other_errors(model, error):
     with pytest.raises(type(error)) as found:
         in_row(3, hash, Loud(error))
     assert found.value is error
@@ -179,7 +179,7 @@ def test_a_block_passes_on_errors_that_are_not_its_own(model, error):
     assert type(again).__name__ == "ValueError"
 
 
-def test_calls_in_threads_return_results_and_raise_the_error_of_any():
+def test_run_in_threads_returns_or_raises():
     assert run_in_threads([lambda: 1, lambda: 2, lambda: 3], []) == [1, 2, 3]
 
     def fail():
@@ -192,7 +192,7 @@ def test_calls_in_threads_return_results_and_raise_the_error_of_any():
             run_in_threads(calls, [])
 
 
-def test_a_compiler_works_without_a_thread_of_its_own(monkeypatch):
+def test_compiler_works_without_threads(monkeypatch):
     def fail(thread):
         raise RuntimeError(message)
 
@@ -211,7 +211,7 @@ HEAVY = 1e300
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
-def test_weights_that_would_sum_to_too_much_are_refused(kind):
+def test_sum_of_weights_is_bounded(kind):
     model = kind()
     n = 99_000
     X = pd.DataFrame({"a": np.arange(n) % 10})

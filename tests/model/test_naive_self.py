@@ -59,6 +59,13 @@ def test_share_of_targets_sums_over_all_ways():
     assert node.log_w() == pytest.approx(log_of_all_ways(densities), rel=1e-12)
 
 
+def replayed_log_w(node):
+    """Return the log-weight of a node that learns its samples once more, to the same share."""
+    share, log_w = node.replay()
+    assert node.share == pytest.approx(share, rel=1e-12)
+    return log_w
+
+
 LABELS = streams(max_size=14), PARAMETERS, [None, 0.3, 0.6, 0.95]
 TARGETS = streams_of_numbers(max_size=24), PARAMETERS_OF_NUMBERS, [None, 0.5]
 
@@ -75,14 +82,8 @@ def test_masses_are_those_of_all_prunings(draws, is_regressor, data):
         model = naive_regression.NaiveRegressor(*SEEDS, **parameters)
     else:  # C and a do not change, so that nodes with fading are as if they had learned a replay
         model = naive.NaiveForest(*SEEDS, **parameters | {"n_classes": 3, "dirichlet": 0.2})
-    log_w = model.tree_kind.node_kind.log_w
-    if not is_regressor and model.fading_factor is not None:
-
-        def log_w(node):
-            share, log_w = node.replay()
-            assert node.share == pytest.approx(share, rel=1e-12)
-            return log_w
-
+    fades = not is_regressor and model.fading_factor is not None
+    log_w = replayed_log_w if fades else model.tree_kind.node_kind.log_w
     for x, y, w in data.draw(stream):
         model.learn_one(x, y, w)
         for tree in model.trees:

@@ -105,8 +105,8 @@ def plain_sample(i):
     return {name: x[name] for name, every in [("v", 5), ("c", 7), ("w", 11)] if i % every}
 
 
-def numbers(kind):
-    return lambda x: x | {name: kind(x[name]) for name in ("v", "w") if name in x}
+def numbers(kind, names="vw"):
+    return lambda x: x | {name: kind(x[name]) for name in names if name in x}
 
 
 def categories(*values):
@@ -128,10 +128,7 @@ MISSING += [np.complex128("nan")]
 MAPPINGS = [OrderedDict, UserDict, types.MappingProxyType, ChainMap, Counter]
 MAPPINGS += [lambda x: defaultdict(float, x)]
 ODD = {f"number {kind.__name__}": numbers(kind) for kind in NUMBERS}
-ODD |= {
-    f"w {kind.__name__}": lambda x, k=kind: x | {n: k(x[n]) for n in x if n == "w"}
-    for kind in (bool, np.bool_)
-}
+ODD |= {f"number {kind.__name__}": numbers(kind, "w") for kind in (bool, np.bool_)}
 ODD |= {f"categories {k}": categories(*values) for k, values in enumerate(CATEGORIES)}
 ODD |= {f"missing {short(value)}": gaps(value) for value in MISSING}
 ODD |= {f"mapping {kind.__name__}": kind for kind in MAPPINGS}

@@ -53,7 +53,7 @@ def test_places_grow_with_the_largest_feature(kind, bound):
     assert n_places > 64 if bound is None else n_places == 1 + bound
 
 
-def test_a_new_category_adds_nothing_to_linear_models():
+def test_new_category_adds_nothing():
     model = made(AdaptiveAMFClassifier)
     learn(model, ((x, y > 0, w) for x, y, w in STREAM if x["shop"] is not None))
     x = {"size": 0.5, "color": "r"}

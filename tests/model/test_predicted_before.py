@@ -109,7 +109,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("name", ["one tree", "adaptive", "linear", "regressor"])
-def test_what_was_predicted_changes_nothing_of_what_is_learned(name):
+def test_predictions_leave_learning_unchanged(name):
     ways = {"nothing": lambda model, x, y: None} | WAYS
     models = {way: made(**PARAMETERS[name]) for way in ways}
     for i, (x, y, w) in enumerate(STREAM[:230]):
@@ -125,7 +125,7 @@ def test_what_was_predicted_changes_nothing_of_what_is_learned(name):
 
 @pytest.mark.parametrize("name", PARAMETERS)
 @pytest.mark.parametrize("call", ["learn_many", "predict_proba_then_learn_many"])
-def test_a_prediction_from_before_a_block_is_not_used_after_it(name, call):
+def test_block_makes_predictions_obsolete(name, call):
     # the block has no new labels or features, so nothing else reveals that it was learned
     rng = random.Random(5)
     rows = [({"a": rng.random(), "b": rng.random()}, rng.random() < 0.5) for _ in range(300)]

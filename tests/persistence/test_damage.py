@@ -70,29 +70,28 @@ class Exploit:
         return Path.touch, (Path("touched"),)
 
 
-def foreign_files():
-    array, archive = io.BytesIO(), io.BytesIO()
-    np.savez(array, a=np.arange(3))
-    zipfile.ZipFile(archive, "w").close()
-    return {
-        "pickle": (pickle.dumps(Exploit()), ", but seems to be a pickle"),
-        "npz": (array.getvalue(), ""),
-        "empty zip": (archive.getvalue(), ""),
-        "json": (b'{"river_amf": "0.1"}', ""),
-        "other names": (archive_of([("bias.npy", b""), ("header.txt", b"{}")]), ""),
-    }
+NPZ = io.BytesIO()
+np.savez(NPZ, a=np.arange(3))
+FOREIGN = {
+    "pickle": pickle.dumps(Exploit()),
+    "npz": NPZ.getvalue(),
+    "empty zip": archive_of([]),
+    "json": b'{"river_amf": "0.1"}',
+    "other names": archive_of([("bias.npy", b""), ("header.txt", b"{}")]),
+}
 
 
-@pytest.mark.parametrize(("data", "what"), foreign_files().values(), ids=foreign_files())
-def test_foreign_file_says_so_and_runs_nothing(path, monkeypatch, data, what):
+@pytest.mark.parametrize("name", FOREIGN)
+def test_foreign_file_runs_nothing(path, monkeypatch, name):
     monkeypatch.chdir(path.parent)
-    path.write_bytes(data)
-    assert "is not a river_amf file" + what in error_of(path)
+    path.write_bytes(FOREIGN[name])
+    expected = ", but seems to be a pickle" if name == "pickle" else ""
+    assert "is not a river_amf file" + expected in error_of(path)
     assert [*path.parent.iterdir()] == [path]
 
 
 @pytest.mark.parametrize("version", ["7.3.1", None, "\x1b]0;\u202e" + "9" * 10**6])
-def test_newer_file_says_so(path, version):
+def test_newer_file_names_the_version(path, version):
     header = {"format": container.FORMAT + 1, "river_amf": version, "members": "of another kind"}
     path.write_bytes(file_of(header, model=b"of another kind"))
     message = error_of(path)
@@ -122,7 +121,7 @@ HEADERS = [
 
 
 @pytest.mark.parametrize("header, message", HEADERS, ids=lambda item: str(item)[:40])
-def test_header_that_makes_no_sense_is_refused(path, header, message):
+def test_malformed_header_is_refused(path, header, message):
     path.write_bytes(file_of(header, bias=BIAS))
     assert message in error_of(path)
     assert "antigravity" not in sys.modules
@@ -141,13 +140,6 @@ ARRAYS += [
 ARRAYS += [npy_of(shape=shape) for shape in ("(-1,)", "(0.0,)", "'12'", "0", "(0,) * 99", "(1,)")]
 
 
-@pytest.mark.parametrize("array", ARRAYS, ids=lambda array: ascii(array[10:70]))
-@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
-def test_array_that_makes_no_sense_is_refused(path, array):
-    path.write_bytes(file_of(RAW, bias=array))
-    assert "is damaged: " in error_of(path)
-
-
 DIRECTORIES = [
     set_of_last("flag_bits", value=0x1),
     *(set_of_last("compress_type", value=value) for value in (1, 8, 99)),
@@ -156,24 +148,22 @@ DIRECTORIES = [
     *(set_of_last(*SIZES, value=value) for value in (0, 10, 10**4, 2**62)),
     *(set_of_last("header_offset", value=value) for value in (0, 1, 10**4, 2**62)),
 ]
-
-
-@pytest.mark.parametrize("edit", DIRECTORIES)
-def test_edited_directory_is_refused(path, edit):
-    path.write_bytes(file_of(RAW, bias=BIAS))
-    assert river_amf.load(path)[1]["bias"].shape == (0,)
-    path.write_bytes(file_of(RAW, edit, bias=BIAS))
-    assert "is damaged: " in error_of(path)
-
-
 NAMES = ["../bias.npy", "/bias.npy", "bias", ".npy", "bias.npz", "bias.npy/", "bias.npy\n"]
 NAMES += ["header.json.npy", "pure.npy"]
+MALFORMED = [
+    *((file_of(RAW, bias=array), "") for array in ARRAYS),
+    *((file_of(RAW, edit, bias=BIAS), "") for edit in DIRECTORIES),
+    *((archive_of([HEADER, (name, BIAS)]), "its members must be") for name in NAMES),
+]
 
 
-@pytest.mark.parametrize("name", NAMES, ids=ascii)
-def test_members_of_other_names_are_refused(path, name):
-    path.write_bytes(archive_of([HEADER, (name, BIAS)]))
-    assert "is damaged: its members must be" in error_of(path)
+@pytest.mark.parametrize(("data", "message"), MALFORMED, ids=range(len(MALFORMED)))
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+def test_malformed_archive_is_refused(path, data, message):
+    path.write_bytes(file_of(RAW, bias=BIAS))
+    assert river_amf.load(path)[1]["bias"].shape == (0,)
+    path.write_bytes(data)
+    assert f"is damaged: {message}" in error_of(path)
 
 
 def test_compressed_member_is_refused(path):

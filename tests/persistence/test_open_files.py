@@ -17,7 +17,7 @@ from river_amf import AMFClassifier
 @pytest.mark.parametrize(
     "opener", [open, functools.partial(open, buffering=0), gzip.open, bz2.open]
 )
-def test_open_files_hold_a_model_from_their_position_on(path, opener):
+def test_open_files_are_used_from_their_position(path, opener):
     model = trained(STREAM[:80], n_estimators=2)
     with opener(path, "wb") as file:
         file.write(b"before")
@@ -27,19 +27,16 @@ def test_open_files_hold_a_model_from_their_position_on(path, opener):
         assert pickle.dumps(AMFClassifier.load(file)) == pickle.dumps(model)
 
 
-def test_what_is_no_path_and_no_binary_file_is_refused(path):
+@pytest.mark.parametrize(
+    ("call", "method"), [(AMFClassifier().save, "write"), (river_amf.load, "read")]
+)
+def test_other_places_are_refused(path, call, method):
     path.touch()
-    for call, method in ((AMFClassifier().save, "write"), (river_amf.load, "read")):
-        for other in (3, None, [b"a"]):
-            with pytest.raises(
-                TypeError, match=f"a path or a binary file with a method '{method}'"
-            ):
-                call(other)
-        with (
-            open(path, "r+") as file,
-            pytest.raises(TypeError, match=f"text mode; .*{method[0]}b'"),
-        ):
-            call(file)
+    for other in (3, None, [b"a"]):
+        with pytest.raises(TypeError, match=f"a path or a binary file with a method '{method}'"):
+            call(other)
+    with open(path, "r+") as file, pytest.raises(TypeError, match=f"text mode; .*{method[0]}b'"):
+        call(file)
 
 
 class Short:
@@ -49,13 +46,19 @@ class Short:
     read = staticmethod(refuse(OSError(5, "no contact")))
 
 
-def test_errors_of_the_open_file_come_out():
-    closed = io.BytesIO()
-    closed.close()
-    for call in (river_amf.load, AMFClassifier().save):
-        with pytest.raises(ValueError, match="closed"):
-            call(closed)
-    with pytest.raises(OSError, match="no contact"):
-        river_amf.load(Short())
-    with pytest.raises(OSError, match="the Short took only a part"):
-        AMFClassifier().save(Short())
+CLOSED = io.BytesIO()
+CLOSED.close()
+
+
+@pytest.mark.parametrize(
+    ("call", "file", "kind", "message"),
+    [
+        (river_amf.load, CLOSED, ValueError, "closed"),
+        (AMFClassifier().save, CLOSED, ValueError, "closed"),
+        (river_amf.load, Short(), OSError, "no contact"),
+        (AMFClassifier().save, Short(), OSError, "the Short took only a part"),
+    ],
+)
+def test_errors_of_open_files_come_out(call, file, kind, message):
+    with pytest.raises(kind, match=message):
+        call(file)

@@ -197,11 +197,12 @@ def test_file_has_all_workers(both, tmp_path):
         DistributedForest.load(tmp_path / "none")
     alone = io.BytesIO()
     MODELS["AMFClassifier"].save(alone)
-    with zipfile.ZipFile(path, "w") as archive:
-        for worker in range(2):
-            archive.writestr(f"{worker}.amf", alone.getvalue())
-    with pytest.raises(FileError, match="not those of the workers of one forest"):
-        DistributedForest.load(path)
+    for compression, message in ((0, "do not belong to one forest"), (8, "is compressed")):
+        with zipfile.ZipFile(path, "w", compression) as archive:
+            for worker in range(2):
+                archive.writestr(f"{worker}.amf", alone.getvalue())
+        with pytest.raises(FileError, match=message):
+            DistributedForest.load(path)
     for damaged in (b"", alone.getvalue(), data[:-50], data[:999] + b"x" + data[1000:]):
         path.write_bytes(damaged)
         with pytest.raises(FileError):

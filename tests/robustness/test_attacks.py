@@ -1,8 +1,6 @@
 """No attack by threads, interrupts or forks crashes, hangs or corrupts a model.
 
-Each runs in a process of its own. To run one by hand, with a number of runs, the seconds of each
-and the first seed: `python tests/robustness/test_attacks.py threads 100 1.0 0`. Errors at any line
-of a call are in `tests/model/test_faults.py`.
+Each runs in a process of its own. Errors at any line of a call are in `tests/model/test_faults.py`.
 """
 
 import copy
@@ -20,61 +18,47 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 import pytest
+from forests import QUESTIONS, STREAM, VARIANTS
+from regressors import NUMBERS, REGRESSORS
 
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AdaptiveAMFRegressor,
-    AMFClassifier,
-    AMFRegressor,
-    inspection,
-)
+import river_amf
+from river_amf import AMFClassifier, AMFRegressor, inspection
 
 PATIENCE = 180.0  # seconds beyond its own time after which an attack counts as hanging
-ERRORS = (KeyboardInterrupt, TimeoutError, ValueError)
-KINDS = [
-    partial(AMFClassifier, on_mismatch="missing"),
-    partial(AdaptiveAMFClassifier, max_nodes=301, max_categories=16),
-    partial(AdaptiveAMFClassifier, absent="zero", max_words=40),
-    partial(AMFRegressor, fading_factor=0.7),
-    partial(AdaptiveAMFRegressor, max_nodes=31, max_categories=16),
-]
-PROBES = [{"a": 0.3, "b": 2.0, "color": "color 1"}, {"a": -1.2}, {}]
+ERRORS, MESSAGE = (KeyboardInterrupt, TimeoutError, ValueError), ("of the handler",)
+PACKAGE = str(Path(river_amf.__file__).parent)
+PARAMETERS = [{"kind": AMFClassifier} | parameters for parameters in VARIANTS.values()]
+PARAMETERS += [{"kind": AMFRegressor} | parameters for parameters in REGRESSORS.values()]
 
 
-def any_kind(rng, **parameters):
-    make = rng.choice(KINDS)
-    return make(n_estimators=4, seed=7, n_jobs=rng.choice([1, 2]), **parameters)
+def any_kind(rng, **more):
+    parameters = {"n_estimators": 4, "seed": 7} | rng.choice(PARAMETERS)
+    return parameters.pop("kind")(**parameters | more, n_jobs=rng.choice([1, 2]))
 
 
-def samples(rng, model, n_samples, arrivals=2):
-    """Return samples with new features, categories and labels, more or less often."""
-    rows = []
-    for i in range(n_samples):
-        x = {"a": rng.gauss(0.0, 1.0), "b": float(rng.randrange(8))}
-        x["color"] = f"color {rng.randrange(3 + i * arrivals // 10)}"
-        y = "above" if (x["a"] > 0.0) ^ (rng.random() < 0.2) else "below"
-        if (i * arrivals) % 29 < arrivals:
-            x[f"late {rng.randrange(8)}"] = 0.5 + rng.random()
-            x[f"kind {rng.randrange(4)}"] = f"kind of {rng.randrange(4)}"
-            y = f"label {rng.randrange(8)}"
-        rows.append((x, sum(y.encode()) / 7 if isinstance(model, AMFRegressor) else y))
+def samples(rng, model, n_samples):
+    start = rng.randrange(len(STREAM) - n_samples)
+    rows = NUMBERS if isinstance(model, AMFRegressor) else STREAM
+    rows = rows[start : start + n_samples]
     # all have the same features, as in blocks; gaps are missing to all kinds
-    names = dict.fromkeys(name for x, _ in rows for name in x)
-    return [({name: x.get(name) for name in names}, y) for x, y in rows]
+    names = dict.fromkeys(name for x, _, _ in rows for name in x)
+    return [({name: x.get(name) for name in names}, y, w) for x, y, w in rows]
 
 
 def learn_rows(model, rows):
-    for x, y in rows:
-        model.learn_one(x, y)
+    for row in rows:
+        model.learn_one(*row)
     return model
 
 
 def learn_block(model, rows):
     if rows:
-        model.learn_many(pd.DataFrame([x for x, _ in rows]), [y for _, y in rows])
+        xs, labels, weights = zip(*rows, strict=True)
+        model.learn_many(pd.DataFrame(list(xs)), list(labels), list(weights))
     return model
 
 
@@ -85,17 +69,16 @@ def predict(model, x):
         assert interval.lower <= interval.upper  # infinite before the second target
         return interval
     proba = model.predict_proba_one(x)
-    assert all(0.0 <= p <= 1.0 for p in proba.values()), proba
     assert not proba or math.isclose(sum(proba.values()), 1.0, abs_tol=1e-9), proba
     return proba
 
 
 READS = [
-    lambda model: [predict(model, x) for x in PROBES],
-    lambda model: str(model.predict_many(pd.DataFrame(PROBES)).tolist()),
+    lambda model: [predict(model, x) for x in QUESTIONS[-5:]],
+    lambda model: str(model.predict_many(pd.DataFrame(QUESTIONS[:3])).tolist()),
     lambda model: pickle.dumps(copy.deepcopy(model)),
-    lambda model: str(inspection.node_table(model, 1)),
-    lambda model: model.debug_one(PROBES[0]),
+    lambda model: str(inspection.node_table(model, 0)),
+    lambda model: model.debug_one(QUESTIONS[0]),
     lambda model: model.memory_usage > 0,
 ]
 
@@ -128,21 +111,22 @@ def together(seconds, *calls):
 
 def threads(rng, seconds):
     """Threads learn, predict, copy and inspect: all trees have learned all samples."""
-    model, counts = any_kind(rng), [1, 0, 0]
+    model, weights = any_kind(rng), [[], []]
     if "drift_threshold" in model._parameters:
         model.drift_threshold = None  # a tree that restarts has learned fewer samples
-    rows = samples(rng, model, 600, 4)
-    learn_rows(model, rows[:1])
 
-    def learn(k):
-        start = rng.randrange(len(rows) - 40)
-        rng.choice([learn_rows, learn_block])(model, rows[start : start + 40])
-        counts[k] += 40
+    def learn(learned):
+        rows = samples(rng, model, 40)
+        rng.choice([learn_rows, learn_block])(model, rows)
+        learned += [w for _, _, w in rows]
 
-    together(seconds, *(partial(learn, k) for k in (1, 2)), *(partial(r, model) for r in READS))
-    tables = [inspection.node_table(model, tree) for tree in range(4)]
-    totals = {float(table["n_samples"][table["parent"] < 0].sum()) for table in tables}
-    assert totals == {sum(counts)}, f"the trees have learned {totals} of {sum(counts)} samples"
+    learn(weights[0])
+    learners = [partial(learn, learned) for learned in weights]
+    together(seconds, *learners, *(partial(read, model) for read in READS))
+    total = math.fsum(weights[0] + weights[1])
+    for tree in range(len(model)):
+        table = inspection.node_table(model, tree)
+        assert table["n_samples"][table["parent"] < 0].item() == pytest.approx(total)
     check_sound(model)
 
 
@@ -167,7 +151,7 @@ def interrupt(call, rng, duration):
             frame = frame.f_back
         if frame is not None and left:
             left -= 1
-            raise error("of the handler")
+            raise error(*MESSAGE)
 
     def guarded():
         signal.setitimer(signal.ITIMER_REAL, max(rng.uniform(0, 1.2 * duration), 1e-6), 2e-4)
@@ -176,11 +160,12 @@ def interrupt(call, rng, duration):
     try:
         with alarms(handler):
             guarded()
-    except (*ERRORS, TypeError) as raised:
+    except (*ERRORS, TypeError, RuntimeError) as raised:
         *_, last = traceback.extract_tb(raised.__traceback__)
-        while "site-packages" in last.filename and raised.__cause__ is not None:
-            raised = raised.__cause__  # pandas turns some errors into others of its own
-        assert raised.args == ("of the handler",), "the exception has been rewritten"
+        # pandas and threading turn some errors into others of their own; we must not
+        while raised.args != MESSAGE and PACKAGE not in last.filename and raised.__context__:
+            raised = raised.__context__
+        assert raised.args == MESSAGE, "the exception has been rewritten"
 
 
 def interrupts(rng, seconds):
@@ -190,8 +175,8 @@ def interrupts(rng, seconds):
         call = rng.choice([learn_rows, learn_block, learn_block])
         model = any_kind(rng, max_delayed_labels=0)  # a kept prediction is no other state
         learn_rows(model, samples(rng, model, rng.choice([0, 20, 60])))
-        n_rows = 1 if call is learn_rows else rng.choice([5, 60])
-        rows, states = samples(rng, model, n_rows, rng.choice([0, 2, 20])), [pickle.dumps(model)]
+        rows = samples(rng, model, 1 if call is learn_rows else rng.choice([5, 60]))
+        states = [pickle.dumps(model)]
         states += [pickle.dumps(learn_rows(model, [row])) for row in rows]
         start = time.perf_counter()
         call(pickle.loads(states[0]), rows)
@@ -243,8 +228,8 @@ def forks(rng, seconds):
             signal.alarm(60)
             code = 1
             try:  # without dataframes: locks of other libraries do not survive a fork
-                predict(learn_rows(other, other_rows[:3]), PROBES[0])
-                predict(learn_rows(model, rows[:3]), PROBES[0])
+                predict(learn_rows(other, other_rows[:3]), QUESTIONS[0])
+                predict(learn_rows(model, rows[:3]), QUESTIONS[0])
                 code = 0
             except RuntimeError as error:
                 code = 0 if "was forked while another thread" in str(error) else 2
@@ -264,18 +249,19 @@ ATTACKS = {attack.__name__: attack for attack in (threads, interrupts, handlers,
 )
 @pytest.mark.parametrize("name", ATTACKS)
 def test_model_survives_attacks(name, n_runs, seconds):
-    command = [sys.executable, __file__, name, str(n_runs), str(seconds), "1"]
-    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, __file__, name, str(n_runs), str(seconds)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
     assert run.returncode == 0, run.stdout[-200:] + run.stderr[-4000:]
 
 
-def main(name, n_runs, seconds, first):
-    warnings.simplefilter("ignore")  # of forks in a process with threads, and of odd values
-    for seed in range(int(first), int(first) + int(n_runs)):
-        print(f"{name}: seed {seed}", flush=True)
-        faulthandler.dump_traceback_later(float(seconds) + PATIENCE, exit=True)
-        ATTACKS[name](random.Random(seed), float(seconds))
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    warnings.simplefilter("ignore")  # of forks in a process with threads, and of odd values
+    attack, n_runs, seconds = ATTACKS[sys.argv[1]], int(sys.argv[2]), float(sys.argv[3])
+    for seed in range(n_runs):
+        print(f"{attack.__name__}: seed {seed}", flush=True)
+        faulthandler.dump_traceback_later(seconds + PATIENCE, exit=True)
+        attack(random.Random(seed), seconds)

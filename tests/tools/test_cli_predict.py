@@ -30,7 +30,7 @@ def rows(n, seed=1):
         yield f"u{i};{size};{code};{3 * size + (code == '1')}".replace(".", ",")
 
 
-def test_model_reads_other_files_as_the_one_it_has_learned(write, tmp_path, run):
+def test_model_reads_files_as_the_one_it_has_learned(write, tmp_path, run):
     path, model, out = write(text(HEADER, *rows(150))), tmp_path / "m.amf", tmp_path / "out.csv"
     status, _, lines = run("evaluate", path, *OPTIONS, "--save", model)
     assert (status, lines) == (0, [f"wrote the model to {model}"])
