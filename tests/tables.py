@@ -59,7 +59,6 @@ def path(table: pd.DataFrame, x: dict[Any, Any], model: AMFClassifier, tree: int
     # arrays, because looking up rows of a dataframe would take most of a test's time
     columns = {name: table[name].to_numpy() for name in table.columns}
     stand_ins = dict(zip(model._features, model._arena.stand_ins.tolist(), strict=False))
-    key = int(model._arena.trees["key"][tree])
     nodes = [root(table)]
     while columns["left"][nodes[-1]] >= 0:
         row = {name: values[nodes[-1]] for name, values in columns.items()}
@@ -72,7 +71,9 @@ def path(table: pd.DataFrame, x: dict[Any, Any], model: AMFClassifier, tree: int
             goes_left = left >= right
         elif is_category and is_missing:
             column = model._features.column(row["feature"])
-            goes_left = kernels.category_number(key, column, value) <= row["threshold"]
+            goes_left = (
+                kernels.category_number(model._arena, tree, column, value) <= row["threshold"]
+            )
         elif is_category:
             goes_left = value in row["categories_left"]
         else:

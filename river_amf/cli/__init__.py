@@ -16,7 +16,7 @@ from river_amf.cli.options import print_line
 from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.usage_errors import error_line
 from river_amf.inputs.kinds import printable
-from river_amf.kernels.numba_tools.compilation import CACHE_FOLDERS
+from river_amf.kernels.numba_tools import cache
 
 __all__ = ["main"]
 
@@ -130,6 +130,6 @@ def _warm_up(arguments: argparse.Namespace) -> int:
     """Compile, print how long it took, and return the exit status."""
     start = time.perf_counter()
     river_amf.warm_up()
-    where = f"in {CACHE_FOLDERS[-1]}" if CACHE_FOLDERS else "nowhere, as no folder can be written"
+    where = f"in {cache.FOLDER}" if cache.FOLDER else "nowhere, as no folder can be written"
     print(f"all kernels are compiled, after {time.perf_counter() - start:.1f} s; kept {where}")
-    return 0 if CACHE_FOLDERS else 1
+    return 0 if cache.FOLDER else 1

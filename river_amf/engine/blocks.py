@@ -117,7 +117,6 @@ def predict_encoded(engine: Engine, block: Block, n_jobs: int) -> None:
     schema, arena = engine.learned
     assert arena is not None
     n_rows = len(block.values)
-    kernels.compile_for(arena, learns=False)
     block.prepare(arena, n_rows, predicts=True, learns=False)
     for start in range(0, n_rows, block.chunk):
         block.record["stage"] = UNOPENED
@@ -248,8 +247,6 @@ class _Learner:
             block.is_at_once = self.predicts
             self.n_known[some] = len(schema.labels)
             engine.late.hold(arena)
-            if self.predicts:
-                kernels.compile_for(arena, learns=False)
             has_late = bool(engine.late.waiting) and not self.predicts
             how = {"predicts": self.predicts, "learns": True, "has_late": has_late}
             block.prepare(arena, n_rows, **how)
@@ -296,15 +293,15 @@ def _run_chunk(engine: Engine, block: Block, rows: range, n_jobs: int, pools: Po
     """Run some rows through all trees in some threads, from where they have come to."""
     start, stop = rows.start, rows.stop
     if block.stage == UNOPENED:
-        kernels.open_chunk(engine.arena.address, block.address, start, stop)
+        kernels.open_chunk(engine.arena, block.address, start, stop)
     while block.stage == OPEN:
         missing = {*run_in_threads(_calls(engine.arena, block, rows, n_jobs), pools)} - {DONE}
         for kind in missing:
             engine.enlarge(kind)
-        if not missing:
-            arena = engine.arena
-            if kernels.close_chunk(arena.address, block.address, start, stop) == RELEASED:
-                engine.drop_rows()
+        if missing:
+            continue
+        if kernels.close_chunk(engine.arena, block.address, start, stop) == RELEASED:
+            engine.drop_rows()
 
 
 def _calls(arena: Arena, block: Block, rows: range, n_jobs: int) -> list[Callable[[], int]]:
@@ -312,7 +309,8 @@ def _calls(arena: Arena, block: Block, rows: range, n_jobs: int) -> list[Callabl
 
     def run(first: int, end: int) -> int:  # which keeps the arrays alive
         of_block = block.address, rows.start, rows.stop
-        return kernels.run_chunk(arena.address, *of_block, first, end)
+        missing: int = kernels.run_chunk(arena, *of_block, first, end)
+        return missing
 
     n_voters = arena.capacities["tree"] + arena.capacities["linear_model"]
     n_threads = max(min(n_voters, _n_cores() if n_jobs == -1 else n_jobs), 1)

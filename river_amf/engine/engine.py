@@ -38,8 +38,6 @@ from river_amf.kernels import (
     OCCUPIED,
     RELEASED,
     TOO_HEAVY,
-    learn_sample,
-    predict_sample,
 )
 from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER
@@ -127,7 +125,6 @@ class Engine(Guarded):
             label = reading.label
             schema.place(reading.row)
         assert arena is not None
-        kernels.compile_for(arena, learns=True)
         is_late = bool(self.late.waiting) and self.late.find(schema, arena)
         self.pending = functools.partial(self.resume, arena.n_learned[0])
         self.finish(None, x, float(label), weight, is_late)
@@ -159,7 +156,7 @@ class Engine(Guarded):
                 self.enlarge(status)
             arena = self.arena
             of_sample = schema.sample.address, target, weight, arena.output.address, late
-            status = learn_sample(arena.address, *of_sample)
+            status = kernels.learn_sample(arena, *of_sample)
         if status == RELEASED:
             self.drop_rows()
         return status
@@ -222,7 +219,7 @@ class Engine(Guarded):
                 self.replace(learned)
             self.learned.note_sizes()
             if needs_odds and not has_begun():
-                kernels.recompute_all_odds(self.arena.address)
+                kernels.recompute_all_odds(self.arena)
             learn()
 
         self.pending = finish
@@ -240,7 +237,7 @@ class Engine(Guarded):
 
     def drop_rows(self) -> None:
         """Free the memory of samples that no tree keeps any more."""
-        kernels.compact_rows(self.arena.address)
+        kernels.compact_rows(self.arena)
         self.replace(Learned(self.schema, self.arena.drop_rows()))
 
     # Predicting. These are for callers that hold the lock.
@@ -258,11 +255,10 @@ class Engine(Guarded):
         """Write the prediction for a sample to the buffer of the arena, or raise if it is bad."""
         schema, arena = self.learned
         assert arena is not None
-        kernels.compile_for(arena, learns=False)
-        addresses = arena.address, sample.address, arena.output.address
-        if (status := predict_sample(*addresses)) == OCCUPIED:
+        of_sample = sample.address, arena.output.address
+        if (status := kernels.predict_sample(arena, *of_sample)) == OCCUPIED:
             self.late.hold(arena)
-            status = predict_sample(*addresses)
+            status = kernels.predict_sample(arena, *of_sample)
         if status == INFINITE:
             schema.read_features(x)  # raises
         self.late.hold_unusual(schema, arena)
@@ -328,8 +324,7 @@ class Engine(Guarded):
         # The gaps depend on the capacity of the store, so equal models could give unequal pickles.
         self.late.hold(self.arena)
         if self.arena is not None:
-            kernels.compact_rows(self.arena.address)
-            self.arena.can_learn = False  # as lists may grow longer before the store is full
+            kernels.compact_rows(self.arena)
             self.replace(Learned(*self.learned))
 
     def _snapshot(self) -> dict[str, Any]:
@@ -393,7 +388,7 @@ def _fast_predict(learned: Learned) -> Predict:
     """Return a function that predicts a sample under the lock."""
     schema, arena = learned
     assert arena is not None
-    kernels.compile_for(arena, learns=False)
+    predict_sample = kernels.predict_sample.of(arena.kind)
     encode, read, answer = schema.encode, schema.labels.answer, arena.output.answer
     addresses = arena.address, schema.sample.address, arena.output.address
 
@@ -418,7 +413,7 @@ def _fast_learn(learned: Learned) -> Learn:
     """Return a function that learns a sample under the lock."""
     schema, arena = learned
     assert arena is not None
-    kernels.compile_for(arena, learns=True)
+    learn_sample = kernels.learn_sample.of(arena.kind)
     encode, number_of, is_bounded = schema.encode, schema.labels.get, bool(schema.bounded)
     address, of_sample, of_output = arena.address, schema.sample.address, arena.output.address
     n_learned = arena.n_learned

@@ -120,20 +120,18 @@ def _without_rarest(
 
 def with_ready(arena: Arena, wanted: int, factor: float = 2.0) -> tuple[Arena, int]:
     """Return an arena with capacity for about `wanted` samples, and for how many."""
-    while (n_ready := kernels.ready_samples(arena.address, wanted)) < 0:
+    while (n_ready := kernels.ready_samples(arena, wanted)) < 0:
         arena = with_capacity(arena, n_ready, factor)
-    kernels.compile_for(arena, learns=True)
     return arena, n_ready
 
 
 def with_capacity(arena: Arena, missing: int, factor: float = 2.0) -> Arena:
     """Return an arena in which the capacity that a kernel lacks is larger by `factor`."""
     if missing == kernels.STORE_FULL:
-        kernels.compact_rows(arena.address)
+        kernels.compact_rows(arena)
         arena = arena.fit_rows()
     else:
         arena = arena.grown("node" if missing == kernels.NODES_FULL else "box", factor)
-    kernels.compile_for(arena, learns=True)
     return arena
 
 

@@ -128,11 +128,10 @@ def most_probable(proba: dict[Label, float]) -> Label | None:
 
 
 def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:
-    """Let a copy of a model learn a sample, and compile all kernels if it needed any."""
+    """Let a copy of a model learn a sample, and compile all kernels for its kind of forest."""
     for _ in test_then_train(model, itertools.islice(samples, 1)):
         pass
-    if kernels.are_in_use():
-        kernels.warm_up()
+    kernels.compile_kernels(kernels.kinds_in_use())
 
 
 def round_interval(n_samples: int, n_intervals: int = 10) -> int:

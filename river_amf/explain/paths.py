@@ -56,7 +56,7 @@ def walk(arena: Arena, tree: int, values: Array) -> Array:
     sample[0] = values
     steps = np.empty(int(arena.trees["n_nodes"][tree]), kernels.VISIT)
     addresses = sample.ctypes.data, steps.ctypes.data
-    return steps[: kernels.trace_sample(arena.address, tree, *addresses)]
+    return steps[: kernels.trace_sample(arena, tree, *addresses)]
 
 
 def own_predictions(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
@@ -117,6 +117,6 @@ def categories_left(arena: Arena, features: Schema, tree: int, node: Any) -> set
     column = int(node["feature"])
     if node["left"] == kernels.NONE or not features.is_categorical[column]:
         return None
-    key, codes = int(arena.trees["key"][tree]), codes_of(arena, features, column) or {}
-    numbers = ((c, kernels.category_number(key, column, float(codes[c]))) for c in codes)
+    codes = codes_of(arena, features, column) or {}
+    numbers = ((c, kernels.category_number(arena, tree, column, codes[c])) for c in codes)
     return {category for category, number in numbers if number <= node["threshold"]}

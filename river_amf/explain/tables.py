@@ -259,7 +259,7 @@ def _box(forest: Any, tree: int, node: Any) -> list[dict[Hashable, float]]:
     arena, names = forest._arena, list(forest._features)
     if node["n_rows"]:  # a leaf that keeps its samples has no stored box
         box = np.full((2, len(names)), math.nan)
-        kernels.hull_of_leaf(arena.address, tree, int(node["slot"]), box.ctypes.data)
+        kernels.hull_of_leaf(arena, tree, int(node["slot"]), box.ctypes.data)
     else:
         box = arena.boxes[tree, node["slot"], :, : len(names)]
     pairs = (zip(names, ends, strict=True) for ends in box.tolist())

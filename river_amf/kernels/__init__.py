@@ -25,7 +25,6 @@ from river_amf.kernels.chunks import CLOSED, OPEN, UNOPENED, close_chunk, open_c
 from river_amf.kernels.classification.opinion_pool import LINEAR_FLOOR, VOTE_FLOOR
 from river_amf.kernels.classification.sparse_model import FIRST_VOTE as FIRST_SPARSE_WEIGHT
 from river_amf.kernels.classification.sparse_model import LARGEST_INPUT as LARGEST_INPUT_OF_WORDS
-from river_amf.kernels.features import correlation as correlation  # these have parts only
 from river_amf.kernels.learning import (
     VISIT,
     category_number,
@@ -46,9 +45,7 @@ from river_amf.kernels.numba_tools.arrays import (
     TOO_HEAVY,
     UNLISTED,
 )
-from river_amf.kernels.numba_tools.parts import are_in_use, compile_for, warm_up
-from river_amf.kernels.regression import target_pool as target_pool
-from river_amf.kernels.regression import target_trees as target_trees
+from river_amf.kernels.numba_tools.compilation import compile_kernels, kinds_in_use, warm_up
 from river_amf.kernels.tree.aggregation import recompute_all_odds
 from river_amf.kernels.tree.estimates import LOG_SCALE
 from river_amf.kernels.tree.readiness import ready_samples
@@ -74,12 +71,12 @@ __all__ = [
     "UNOPENED",
     "VISIT",
     "VOTE_FLOOR",
-    "are_in_use",
     "category_number",
     "close_chunk",
     "compact_rows",
-    "compile_for",
+    "compile_kernels",
     "hull_of_leaf",
+    "kinds_in_use",
     "learn_sample",
     "open_chunk",
     "predict_sample",

@@ -9,30 +9,30 @@ interrupted can be finished.
 
 from __future__ import annotations
 
-from river_amf.kernels.classification.linear_models import run_linear_model, timescale_of
-from river_amf.kernels.classification.opinion_pool import (
-    copy_vote,
-    fill_unknown,
-    judge_tree,
+from river_amf.kernels.by_kind import (
+    follow_trends,
+    learn_tree,
     learn_vote,
-    mean_votes,
     pool_votes,
+    run_linear_model,
+    score_tree,
+    standardise,
     take_vote,
+    weigh_features,
 )
+from river_amf.kernels.classification.linear_models import timescale_of
+from river_amf.kernels.classification.opinion_pool import copy_vote, fill_unknown, mean_votes
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
-from river_amf.kernels.features.standardisation import standardise
-from river_amf.kernels.learning import learn_tree
 from river_amf.kernels.numba_tools.arrays import (
     DONE,
     NONE,
     NOTHING,
     RELEASED,
-    forest_of,
-    samples_of,
+    Forest,
+    Samples,
     tree_of,
 )
 from river_amf.kernels.numba_tools.compilation import kernel
-from river_amf.kernels.regression.trends import follow_trends
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import needs_tree_votes, tree_lacks
 from river_amf.kernels.tree.sample_store import (
@@ -47,9 +47,8 @@ UNOPENED, OPEN, CLOSED = 0, 1, 2  # stages of a chunk
 
 
 @kernel
-def open_chunk(arena: int, block: int, start: int, stop: int) -> None:
+def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
     """Clip outliers, update split intensities, and store the samples that will be learned."""
-    forest, samples = forest_of(arena), samples_of(block)
     at, learns = samples.handle, samples.handle["learns"]
     settings = forest.settings[0]
     n_late = count_late(settings, forest.trees)
@@ -73,7 +72,10 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> None:
             for tree_target in range(n_tree_targets if is_learned else 0):
                 samples.tree_targets[tree_target, i - start] = forest.tree_targets[tree_target]
         if is_learned:
-            update_intensity(forest, samples.values[i], samples.tree_targets[0, i - start], weight)
+            update_intensity(forest, samples.values[i])
+            if settings["relevance"]:
+                target = samples.tree_targets[0, i - start]
+                weigh_features(forest, samples.values[i], target, weight)
             row = NONE
             if keeps_rows:
                 row = store_row(forest, x, int(target), weight)
@@ -95,11 +97,10 @@ def open_chunk(arena: int, block: int, start: int, stop: int) -> None:
 
 
 @kernel
-def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: int) -> int:
+def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: int, end: int) -> int:
     """Predict and learn the samples of a chunk with the trees and linear models from `first` on."""
     # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there,
     # also after memory has run out.
-    forest, samples = forest_of(arena), samples_of(block)
     at, learns = samples.handle, samples.handle["learns"]
     settings = forest.settings[0]
     takes_votes = at["predicts"] or (learns and needs_tree_votes(settings))
@@ -134,7 +135,7 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
                     own = samples.tree_targets[tree_target, i - start]
                     if context[DELAY] > 0.0 and tree_target > 0:
                         own = samples.tree_targets[0, i - start] - context[TREND_THEN]
-                    judge_tree(forest, t, samples.votes[t, i - start], own, weight, context)
+                    score_tree(forest, t, samples.votes[t, i - start], own, weight, context)
         samples.next_samples[t] = stop
     for v in range(max(first - n_trees, 0), end - n_trees):
         inputs, standardised = samples.inputs[v], samples.standardised[timescale_of(v)]
@@ -152,9 +153,8 @@ def run_chunk(arena: int, block: int, start: int, stop: int, first: int, end: in
 
 
 @kernel
-def close_chunk(arena: int, block: int, start: int, stop: int) -> int:
+def close_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> int:
     """Combine the trees' predictions, and return RELEASED or DONE."""
-    forest, samples = forest_of(arena), samples_of(block)
     at = samples.handle
     predicts, learns = at["predicts"], at["learns"]
     settings = forest.settings[0]

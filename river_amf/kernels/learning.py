@@ -6,85 +6,46 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.classification.linear_models import run_linear_model, timescale_of
-from river_amf.kernels.classification.opinion_pool import (
-    copy_votes,
-    fill_unknown,
-    judge_tree,
+from river_amf.kernels.by_kind import (
+    learn_tree,
     learn_vote,
-    mean_votes,
     pool_votes,
+    run_experts,
+    score_tree,
     take_vote,
+    weigh_features,
 )
-from river_amf.kernels.classification.sparse_model import (
-    count_words,
-    learn_sparse,
-    predict_sparse,
-    words_of,
-)
+from river_amf.kernels.classification.experts import LEARN, PREDICT, PREDICTED, UNPREDICTED
+from river_amf.kernels.classification.opinion_pool import copy_votes, fill_unknown, mean_votes
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
-from river_amf.kernels.features.standardisation import standardise
 from river_amf.kernels.numba_tools.arrays import (
     DONE,
-    FOREST,
     INFINITE,
     NONE,
     NOTHING,
     OCCUPIED,
     RELEASED,
     TOO_HEAVY,
-    TREE,
     Array,
     Forest,
-    Tree,
     array_at,
-    forest_of,
-    inputs_of,
     output_of,
     sample_of,
-    terms_of,
     tree_of,
 )
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
-from river_amf.kernels.numba_tools.parts import (
-    INTEGER,
-    NO_VALUE,
-    NUMBER,
-    ROW,
-    part,
-)
 from river_amf.kernels.regression.target_pool import recent_values
-from river_amf.kernels.regression.trends import follow_trends
-from river_amf.kernels.tree.aggregation import aggregate_upwards
-from river_amf.kernels.tree.expansion import expand_leaf
-from river_amf.kernels.tree.growth import grow
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
-from river_amf.kernels.tree.readiness import (
-    count_ready,
-    has_experts,
-    needs_tree_votes,
-)
+from river_amf.kernels.tree.readiness import count_ready, has_experts, needs_tree_votes
 from river_amf.kernels.tree.sample_store import (
     count_late,
     have_released,
     is_keeping_rows,
     is_listed,
-    list_row,
-    list_row_and_thin,
-    release_rows,
     store_row,
 )
-from river_amf.kernels.tree.structure import (
-    hull_of_rows,
-    is_leaf,
-    is_spent,
-    keeps_samples,
-    longest_list,
-    next_node,
-    pass_on,
-)
+from river_amf.kernels.tree.structure import hull_of_rows, is_leaf, next_node, pass_on
 from river_amf.state.layout import (
-    CLASSIFICATION,
     DELAY,
     FAST_ERROR,
     LAST_TARGET,
@@ -102,8 +63,6 @@ from river_amf.state.layout import (
     VERSION,
 )
 
-PREDICT, UNPREDICTED, PREDICTED, LEARN = 0, 1, 2, 3  # what to do with a sample
-
 # One record per node on the path.
 VISIT = np.dtype(
     [
@@ -114,69 +73,6 @@ VISIT = np.dtype(
     ],
     align=True,
 )
-
-
-@part(NO_VALUE, FOREST, INTEGER, INTEGER, INTEGER, NUMBER, NUMBER, task=CLASSIFICATION)
-def run_experts(
-    forest: Forest, sample: int, output: int, stage: int, target: float, weight: float
-) -> None:
-    """Predict a sample with all other experts, or learn it in two steps, before and after trees."""
-    # A prediction is written to `output`, a `PredictionBuffer`. To learn the sample, its inputs and
-    # votes are put into the forest's own arrays first. If it has been predicted, they are in the
-    # buffer, but for the vote on its words, which may be others.
-    settings = forest.settings[0]
-    n_features, n_linear_models = settings["n_features"], settings["n_linear_models"]
-    x, label = sample_of(sample, n_features)[1], int(target)
-    standardised, inputs, votes = forest.standardised, forest.inputs, forest.votes
-    if stage == PREDICT:
-        votes, (standardised, inputs) = output_of(output, forest)[1], inputs_of(output, forest)
-    elif stage == PREDICTED:
-        copy_inputs(inputs_of(output, forest)[1], inputs)
-    for timescale in range(len(standardised) if stage != LEARN else 0):
-        standardise(forest, timescale, x, stage != PREDICT, standardised[timescale])
-    for v in range(n_linear_models if stage != PREDICTED else 0):
-        z, vote = standardised[timescale_of(v)], votes[len(forest.trees) + v, 0]
-        own_label = label if stage == LEARN else NONE
-        run_linear_model(forest, v, x, z, inputs[v], vote, stage != LEARN, own_label, weight)
-    if settings["n_words"] > 0:
-        words = words_of(sample, n_features, True)
-        if settings["has_sparse_expert"]:
-            vote = votes[len(votes) - 1, 0]
-            if stage == LEARN:
-                learn_sparse(forest, words, vote, label, weight)
-            else:
-                predict_sparse(forest, words, vote)
-        if stage == LEARN:
-            count_words(forest, words, label, weight)
-
-
-@part(
-    *(NO_VALUE, FOREST, INTEGER, INTEGER, INTEGER, NUMBER, NUMBER),
-    task=REGRESSION,
-    name="run_experts",
-)
-def run_experts_on_target(
-    forest: Forest, sample: int, output: int, stage: int, target: float, weight: float
-) -> None:
-    """Do the same with the trends of a regression, which learn a sample before the trees."""
-    if stage == LEARN:
-        return
-    x = sample_of(sample, forest.settings[0]["n_features"])[1]
-    standardised, terms = inputs_of(output, forest)[0], terms_of(output, forest)
-    votes = output_of(output, forest)[1] if stage == PREDICT else forest.votes
-    learns = stage != PREDICT
-    standardise(forest, 0, x, learns, standardised[0])
-    predicts = stage != PREDICTED
-    follow_trends(forest, x, standardised[0], terms, votes, 0, predicts, learns, target, weight)
-
-
-@hot
-def copy_inputs(inputs: Array, out: Array) -> None:
-    """Copy the inputs of all linear models."""
-    for v in range(len(inputs)):
-        for i in range(inputs.shape[2]):
-            out[v, 0, i] = inputs[v, 0, i]
-            out[v, 1, i] = inputs[v, 1, i]
 
 
 @hot
@@ -192,7 +88,7 @@ def canonicalise(x: Array, n_features: int) -> bool:
 
 @hot
 def is_same(x: Array, seen: Array) -> bool:
-    """Whether two rows are equal, including their missing values."""
+    """Return whether two rows are equal, including their missing values."""
     for j in range(len(x)):
         if not (x[j] == seen[j] or (math.isnan(x[j]) and math.isnan(seen[j]))):
             return False
@@ -201,44 +97,14 @@ def is_same(x: Array, seen: Array) -> bool:
 
 @hot
 def total_weight(forest: Forest) -> float:
-    """The sum of the weights of all samples."""
+    """Return the sum of the weights of all samples."""
     root = forest.trees[0]["root"]  # the first tree never restarts
     return 0.0 if root == NONE else forest.nodes[0, root]["n_samples"]
 
 
-@part(INTEGER, FOREST, TREE, ROW, NUMBER, NUMBER, ROW, INTEGER, task=CLASSIFICATION)
-def learn_tree(
-    forest: Forest, tree: Tree, x: Array, target: float, weight: float, context: Array, row: int
-) -> int:
-    """Learn a sample in one tree; return NOTHING, or which capacity of the tree is used up."""
-    # If it has, or if memory runs out here, the function can be called again: so far, only boxes
-    # have been extended, so the next walk reaches the same leaf without drawing, and there draws
-    # the same splits.
-    settings, state = tree.settings, tree.state
-    is_new, spent = state["root"] == NONE, is_spent(settings, state)
-    leaf, changed, log_growth = grow(tree, x, row)
-    if not is_new:
-        label, node = int(target), tree.nodes[leaf]
-        if changed == NONE and keeps_samples(node):
-            if tree.counts[leaf, label] == node["n_samples"]:  # still pure
-                if node["n_rows"] < longest_list(settings):
-                    list_row(tree, leaf, row)
-                else:
-                    list_row_and_thin(forest, tree, leaf, row)
-            else:
-                changed = leaf
-                missing, leaf, log_growth = expand_leaf(forest, tree, leaf, row)
-                if missing != NOTHING:
-                    return missing
-        if is_spent(settings, state) and not spent:
-            release_rows(forest, tree)
-    aggregate_upwards(tree, leaf, int(target), weight, changed, log_growth)
-    return NOTHING
-
-
 @quick_kernel
 def learn_sample(
-    arena: int, sample: int, target: float, weight: float, output: int, is_late: int
+    forest: Forest, sample: int, target: float, weight: float, output: int, is_late: int
 ) -> int:
     """Learn a sample in every tree; return one of `answers`, such as which capacity is used up."""
     # `target` is the index of the label, or a number. `arena` is the address of its handle, and
@@ -248,7 +114,6 @@ def learn_sample(
     # an older prediction of it is in `late_votes` and `context`; if it is still in `output`, the
     # answer is OCCUPIED. If capacity or memory runs out, the same call continues where this one
     # stopped, once there is more (handle["next_tree"]).
-    forest = forest_of(arena)
     handle, context, trees = forest.handle, forest.context, forest.trees
     settings, counters = forest.settings[0], forest.counters[0]
     n_features, first_tree = settings["n_features"], handle["next_tree"]
@@ -268,7 +133,7 @@ def learn_sample(
         is_now = made_by[VERSION] == handle["version"]
         if is_own and not is_now and made_by[N_LEARNED] >= 0.0:
             return OCCUPIED
-        n_ready = count_ready(forest, 1, keeps_rows)
+        n_ready = count_ready(forest, np.int64(1), keeps_rows)  # type: ignore[arg-type]  # compiled for int64
         if n_ready < 0:
             return n_ready
         context[SAMPLE_NUMBER] = counters["n_learned"]
@@ -284,7 +149,9 @@ def learn_sample(
         if has_experts(settings):
             stage = PREDICTED if has_votes else UNPREDICTED
             run_experts(forest, sample, output, stage, target, weight)
-        update_intensity(forest, values[0], forest.tree_targets[0], weight)
+        update_intensity(forest, values[0])
+        if settings["relevance"]:
+            weigh_features(forest, values[0], forest.tree_targets[0], weight)
         if keeps_rows:
             store_row(forest, values[1], int(target), weight)
         if is_own:  # the label is here
@@ -314,7 +181,7 @@ def learn_sample(
         if settings["judges_trees"]:
             if has_late_votes and tree_target > 0:
                 own = forest.tree_targets[0] - context[TREND_THEN]
-            judge_tree(forest, t, votes[t, 0], own, weight, context)
+            score_tree(forest, t, votes[t, 0], own, weight, context)
     handle["next_tree"] = NONE
     if settings["learns_vote"]:
         learn_vote(forest, votes, 0, target, weight, context)
@@ -326,12 +193,11 @@ def learn_sample(
 
 
 @quick_kernel
-def predict_sample(arena: int, sample: int, output: int) -> int:
+def predict_sample(forest: Forest, sample: int, output: int) -> int:
     """Write the forest's prediction to the start of `output`; return DONE, INFINITE or OCCUPIED."""
     # The arguments are addresses: of the arena's handle; of (3, n_features) values, as in
     # learn_sample; and of a `state.arena.PredictionBuffer`. A prediction is the probabilities of
     # the labels seen so far, which sum to 1, or what `layout` says of real targets.
-    forest = forest_of(arena)
     settings = forest.settings[0]
     values = sample_of(sample, settings["n_features"])
     proba, votes, made_by, seen = output_of(output, forest)
@@ -350,7 +216,7 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
         take_vote(forest, t, x, votes[t, 0])
     if settings["learns_vote"]:
         if has_experts(settings):
-            run_experts(forest, sample, output, PREDICT, NONE, 0.0)
+            run_experts(forest, sample, output, PREDICT, 0.0, 0.0)
         pool_votes(forest, votes, 0, proba)
     else:
         mean_votes(settings, votes, 0, proba)
@@ -371,11 +237,10 @@ def predict_sample(arena: int, sample: int, output: int) -> int:
 
 
 @quick_kernel
-def trace_sample(arena: int, t: int, sample: int, visits: int) -> int:
+def trace_sample(forest: Forest, t: int, sample: int, visits: int) -> int:
     """Record the nodes that predict_tree visits in tree `t`, and return their number."""
     # `arena` and `sample` are addresses, as in predict_sample. `visits` is the address of records
     # of dtype VISIT, as many as the tree has nodes.
-    forest = forest_of(arena)
     settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
     n_features = settings["n_features"]
     values = sample_of(sample, n_features)
@@ -401,10 +266,9 @@ def trace_sample(arena: int, t: int, sample: int, visits: int) -> int:
 
 
 @quick_kernel
-def hull_of_leaf(arena: int, t: int, row: int, box: int) -> None:
+def hull_of_leaf(forest: Forest, t: int, row: int, box: int) -> None:
     """Write the hull of the samples that a leaf keeps, whose list starts at `row`."""
     # `box` is the address of (2, n_features) values, filled with NaN.
-    forest = forest_of(arena)
     n_features = forest.settings[0]["n_features"]
     hull_of_rows(
         forest.is_categorical,
@@ -418,6 +282,6 @@ def hull_of_leaf(arena: int, t: int, row: int, box: int) -> None:
 
 
 @quick_kernel
-def category_number(key: int, feature: int, code: float) -> float:
-    """The number that a tree with this key gives to a category."""
-    return category_as_number(np.uint64(key), feature, code)
+def category_number(forest: Forest, t: int, feature: int, code: float) -> float:
+    """Return the number that a tree gives to a category."""
+    return category_as_number(forest.trees[t]["key"], feature, code)

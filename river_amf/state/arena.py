@@ -36,7 +36,6 @@ from river_amf.state.layout import (
     N_LEARNED,
     N_MADE_BY,
     OUTPUT_FIELDS,
-    PART_ADDRESSES,
     REGRESSION,
     SLOW_ERROR,
     SPREAD,
@@ -44,6 +43,7 @@ from river_amf.state.layout import (
     UNDEFINED,
     VERSION,
     Array,
+    kind_of,
     lengths_in_use,
     lengths_of_categorical,
     lengths_of_classes,
@@ -174,7 +174,6 @@ class Arena:
         self.capacities: dict[str, int] = {}
         handle = np.zeros(1, HANDLE)
         handle["next_tree"] = -1
-        handle["parts"] = PART_ADDRESSES[self.task].ctypes.data
         self._hold(arrays, capacities, handle)
         self._begin_predictions()
 
@@ -185,7 +184,7 @@ class Arena:
         self.handle = handle
         self.address: int = handle.ctypes.data
         self.n_learned = self.counters["n_learned"].data  # as reading a field takes long
-        self.can_learn = self.can_predict = False  # until `kernels.compile_for` has been called
+        self.kind = kind_of(self.settings[0])
         for name, array in arrays.items():
             handle[name] = array.ctypes.data
         for axis, length in capacities.items():
@@ -327,7 +326,6 @@ class Arena:
         try:
             return self.resized(row=int(self.counters["n_rows"][0]))
         except MemoryError:  # there is not even enough for the smaller copy
-            self.can_learn = False  # as lists may grow longer than before
             return self
 
     def extended(self, is_categorical: Sequence[bool], n_labels: int, dirichlet: float) -> Arena:

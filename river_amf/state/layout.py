@@ -183,9 +183,23 @@ SAMPLE = _record(
     ("number", "i8"),  # in the order of all samples ever stored, from 0
 )
 
-# The task of a forest. Many parts of the compiled code stand for one function in each task.
+# What a forest predicts.
 CLASSIFICATION, REGRESSION = 0, 1
 TASKS = ("classification", "regression")
+
+
+# The kinds of forests that kernels are compiled for. A plain classifier has neither experts, words,
+# a learned vote, relevance, fading nor restarts.
+PLAIN_CLASSIFIER, CLASSIFIER, REGRESSOR = KINDS = range(3)
+_EXTRAS = "learns_vote", "relevance", "n_linear_models", "n_words", "fades", "judges_trees"
+
+
+def kind_of(settings: Any) -> int:
+    """Return the kind of a forest, given the record of its settings."""
+    if settings["task"] == REGRESSION:
+        return REGRESSOR
+    return CLASSIFIER if any(settings[name] for name in _EXTRAS) else PLAIN_CLASSIFIER
+
 
 # What fading keeps for each node: a row with its faded share, the sum of its faded counts, and the
 # faded counts themselves; in a regression the faded mean and sum of squares instead of counts.
@@ -310,7 +324,7 @@ FIELDS = {
     "profiles": Field(np.float64, ("profile", N_BINS + 1, 2)),
     "category_profiles": Field(np.float64, ("category_profile", "place", 2)),
     "fast_sums": Field(np.float64, ("fit", "term", "term")),
-    "fast_rests": Field(np.float64, ("fit", "term")),
+    "fast_residuals": Field(np.float64, ("fit", "term")),
     "fast": Field(np.float64, ("fit", "term")),
     "smooth_sums": Field(np.float64, ("fit", "wave", "wave")),
     "smooth_rests": Field(np.float64, ("fit", "wave")),
@@ -353,33 +367,9 @@ PENDING_FIELDS = {
     "pending_made_by": Field(np.float64, ("pending", N_MADE_BY)),
 }
 
-# Compiled code that is compiled on its own, and where it is for each task, 0 before that
-# (`kernels.numba_tools.parts`).
-PARTS = (
-    "learn_tree",
-    "expand_leaf",
-    "weigh_faded_cell",
-    "list_row_and_thin",
-    "release_rows",
-    "update_intensity",
-    "weigh_features",
-    "take_vote",
-    "pool_votes",
-    "learn_vote",
-    "judge_tree",
-    "predict_sparse",
-    "learn_sparse",
-    "count_words",
-    "standardise",
-    "run_linear_model",
-    "run_experts",
-    "follow_trends",
-)
-PART_ADDRESSES = np.zeros((len(TASKS), len(PARTS)), np.int64)
-
-# The arrays in the buffer of a prediction, one behind the other: the forest's answer, the votes,
-# the state of the forest that made them, the sample, and the inputs of linear models and trends,
-# which learning the sample next uses.
+# The arrays in the buffer of a prediction, one behind the other: the answer of the forest, the
+# votes, the state of the forest that made them, the sample, and the inputs of linear models and
+# trends, which learning the sample next uses.
 OUTPUT_FIELDS = {
     "answer": Field(np.float64, ("vote",)),
     "expert_votes": Field(np.float64, ("voter", 1, "vote")),
@@ -395,7 +385,6 @@ OUTPUT_FIELDS = {
 # record costs next to nothing.
 HANDLE = np.dtype(
     [(name, "i8") for name in FIELDS]
-    + [("parts", "i8")]  # the address of those in PART_ADDRESSES that are for its task
     + [(f"{axis}_capacity", "i8") for axis in AXES]
     + [(f"{name}_place", "i8") for name in OUTPUT_FIELDS]  # bytes from the start of a buffer
     + [

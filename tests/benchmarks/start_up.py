@@ -20,7 +20,7 @@ from pathlib import Path
 from streams import make_parser, print_header, print_row
 
 ROOT = Path(__file__).resolve().parents[2]
-MODELS = ("AMFClassifier", "AdaptiveAMFClassifier")
+MODELS = ("AMFClassifier", "AdaptiveAMFClassifier", "AMFRegressor", "AdaptiveAMFRegressor")
 
 PROCESS = """
 import json
@@ -35,9 +35,9 @@ import river_amf
 model = getattr(river_amf, sys.argv[1])(seed=1)
 laps = [time.process_time() - start]
 xs = [{"a": float(i % 7), "b": "xyz"[i % 3]} for i in range(200)]
-ys = [i % 7 > 3 for i in range(200)]
+ys = [i % 7 for i in range(200)]
 for x, y in zip(xs, ys):
-    model.predict_proba_one(x)
+    model.predict_one(x)
     model.learn_one(x, y)
 laps.append(time.process_time() - start)
 model.learn_many(pd.DataFrame(xs), ys)

@@ -14,7 +14,6 @@ import pytest
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.engine.blocks import run_in_threads
 from river_amf.inputs.invalid import in_row
-from river_amf.kernels.numba_tools import compilation
 
 SOON = 30.0  # seconds, after which a test has failed
 
@@ -81,22 +80,6 @@ def test_fork_refuses_a_model_in_use(model):
     thread.join(SOON)
     assert not in_child(lambda: model.learn_one({"a": 1}, True))
     model._engine.run(lambda: in_child(lambda: model._features))  # in the middle of its own call
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_fork_follows_the_end_of_compilation():
-    begun, over = threading.Event(), threading.Event()
-
-    def drop():
-        with compilation._LLVM:
-            begun.set()
-            over.wait(0.2)
-
-    thread = started(drop)
-    assert begun.wait(SOON)
-    assert not in_child(lambda: compilation._LLVM.acquire(timeout=SOON) or os._exit(3))
-    thread.join(SOON)
 
 
 class Nosy:
@@ -190,18 +173,6 @@ def test_run_in_threads_returns_or_raises():
         calls[k] = fail
         with pytest.raises(MemoryError, match="of a thread"):
             run_in_threads(calls, [])
-
-
-def test_compiler_works_without_threads(monkeypatch):
-    def fail(thread):
-        raise RuntimeError(message)
-
-    monkeypatch.setattr(threading.Thread, "start", fail)
-    message = "can't start new thread"
-    assert compilation.uninterrupted(lambda: 7)() == 7
-    message = "of a handler"
-    with pytest.raises(RuntimeError, match=message):
-        compilation.uninterrupted(lambda: 7)()
 
 
 # Weights

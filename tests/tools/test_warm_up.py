@@ -30,18 +30,6 @@ for model in (
     model.debug_one({"a": 1.0})
     inspection.node_table(model)
 """
-COUNTED = f"""
-from river_amf import warm_up
-from river_amf.kernels.numba_tools.compilation import _KERNELS
-
-def counts():
-    return {{str(kernel): len(kernel.overloads) for kernel in _KERNELS}}
-
-warm_up()
-before = counts()
-{USE}
-assert counts() == before and set(before.values()) == {{1}}, (before, counts())
-"""
 
 
 def run(*arguments, **environment):
@@ -57,56 +45,56 @@ def run(*arguments, **environment):
     return done.stdout, done.stderr
 
 
-def test_after_warming_up_no_kernel_is_compiled_for_other_types():
-    assert run("-c", COUNTED) == ("", "")
-
-
 @pytest.mark.soak
 def test_after_warming_up_nothing_is_compiled_any_more(tmp_path):
     here = {"NUMBA_CACHE_DIR": str(tmp_path)}
     (output, error), (_, again) = (run("-m", "river_amf", "warm-up", **here) for _ in range(2))
     assert output.startswith("all kernels are compiled, after ")
-    assert error.startswith("river-amf: compiling the kernels of the forest takes about ")
+    assert error.startswith("river-amf: compiling the kernels of the forest, once for this ")
     assert error.count("\n") == 1 and str(tmp_path) in error
     assert again == ""
     compiled = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")}
-    assert len(compiled) > 40
+    assert len(compiled) > 30
     assert run("-c", USE, **here)[1] == ""
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.nb?")} == compiled
 
 
-@pytest.mark.parametrize(("folders", "status"), [(["here"], 0), ([], 1)])
-def test_command_prints_where_kernels_are_kept(folders, status, monkeypatch, capsys):
+@pytest.mark.parametrize(("folder", "status"), [("here", 0), (None, 1)])
+def test_command_prints_where_kernels_are_kept(folder, status, monkeypatch, capsys):
     river_amf.warm_up()  # otherwise it may have to compile them
-    monkeypatch.setattr(cli, "CACHE_FOLDERS", folders)
+    monkeypatch.setattr(cache, "FOLDER", folder)
     assert cli.main(["warm-up"]) == status
     output, error = capsys.readouterr()
     assert output.startswith("all kernels are compiled, after ") and error == ""
-    assert output.endswith("kept in here\n" if folders else "as no folder can be written\n")
+    assert output.endswith("kept in here\n" if folder else "as no folder can be written\n")
+
+
+def load_nothing():
+    """Look for code that is not there, twice."""
+    for _ in range(2):
+        kernel = cache.KernelCache(load_nothing)
+        assert kernel.load_overload((), cpu_target.target_context) is None
 
 
 def test_first_compilation_is_logged(monkeypatch, caplog):
-    monkeypatch.setattr(cache, "_said", set())
+    monkeypatch.setattr(cache, "_reported", set())
     caplog.set_level(logging.DEBUG, "river_amf.kernels")
-    target = cpu_target.target_context
-    for _ in range(2):
-        assert cache.KernelCache(len, ["here"]).load_overload((), target) is None
+    load_nothing()
     assert [record.levelname for record in caplog.records] == ["INFO", "DEBUG", "DEBUG"]
-    assert "kept in here" in caplog.messages[0]
+    assert f"kept in {cache.FOLDER}" in caplog.messages[0]
 
 
 @pytest.mark.parametrize("is_terminal", [False, True])
 def test_without_a_log_a_terminal_shows_it_once(is_terminal, monkeypatch, capsys):
-    monkeypatch.setattr(cache, "_said", set())
+    monkeypatch.setattr(cache, "_reported", set())
     monkeypatch.setattr(cache, "_LOGGER", logging.getLogger("of no command"))
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
-    for _ in range(2):
-        cache.KernelCache(len, ["here"]).load_overload((), cpu_target.target_context)
+    load_nothing()
     error = capsys.readouterr().err
-    assert error.count("river_amf: compiling the kernels of the forest takes") == is_terminal
+    assert error.count("river_amf: compiling the kernels of the forest, once for") == is_terminal
 
 
-# Numba would lose what it was about to take note of
+# in the midst of it, an exception would make Numba fail or crash at the next compilation
 INTERRUPTED = """
 import itertools
 import signal
@@ -125,31 +113,8 @@ for n_interrupts in itertools.count():
 model.learn_one({"a": 2.0}, False)
 print(n_interrupts > 3, 2 <= model.n_samples <= 2 + n_interrupts)
 """
-FORKED = """
-import os
-import threading
-from river_amf import AMFClassifier, kernels
-
-def learn():
-    AMFClassifier(n_estimators=2, seed=1).learn_one({"a": 1.0}, True)
-
-thread = threading.Thread(target=kernels.warm_up)
-thread.start()
-while not kernels.are_in_use():
-    pass
-child = os.fork()
-learn()
-if child:
-    thread.join()
-    print(os.waitpid(child, 0)[1])
-"""
 
 
-@pytest.mark.skipif(os.name != "posix", reason="timers that send signals, and forks")
-@pytest.mark.parametrize(
-    ("code", "output"),
-    [(INTERRUPTED, "True True\n"), pytest.param(FORKED, "0\n", marks=pytest.mark.soak)],
-    ids=["interrupted", "forked"],
-)
-def test_interrupts_and_forks_while_compiling(code, output, tmp_path):
-    assert run("-c", code, NUMBA_CACHE_DIR=str(tmp_path)) == (output, "")
+@pytest.mark.skipif(os.name != "posix", reason="needs timers that send signals")
+def test_interrupts_while_compiling(tmp_path):
+    assert run("-c", INTERRUPTED, NUMBA_CACHE_DIR=str(tmp_path)) == ("True True\n", "")

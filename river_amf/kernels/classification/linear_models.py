@@ -10,9 +10,8 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.features.standardisation import count_cosines, take_cosines
-from river_amf.kernels.numba_tools.arrays import FOREST, NONE, Array, Forest
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
 from river_amf.state import layout
 from river_amf.state.layout import N_COSINES
 
@@ -28,19 +27,19 @@ place_of = hot(layout.place_of)
 
 @hot
 def timescale_of(v: int) -> int:
-    """The timescale at which the inputs of a linear model are standardised."""
+    """Return the timescale at which the inputs of a linear model are standardised."""
     return v - 1 if v > 1 else 0
 
 
 @hot
 def step_of(v: int, n_features: int) -> float:
-    """The step h of a linear model (DESIGN.md: linear experts)."""
+    """Return the step h of a linear model (DESIGN.md: linear experts)."""
     if v > LOGISTIC:
         return COSINE_STEP
     return STEP * math.sqrt(FEW_FEATURES / max(n_features, FEW_FEATURES))
 
 
-@part(NO_VALUE, FOREST, INTEGER, ROW, ROW, MATRIX, ROW, INTEGER, INTEGER, NUMBER)
+@helper
 def run_linear_model(
     forest: Forest,
     v: int,
@@ -90,7 +89,7 @@ def predict_linear_model(
 
 @hot
 def dot(a: Array, b: Array, n: int) -> float:
-    """The scalar product of the first n values, in four sums that the processor adds at once."""
+    """Return the scalar product of the first n values, in four sums added at once."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     whole = n - n % 4
     for i in range(0, whole, 4):
@@ -156,6 +155,6 @@ def learn_linear_model(
 
 @hot
 def faded_square(square: float, gradient: float) -> float:
-    """A sum of squared gradients, after one more."""
+    """Return a sum of squared gradients, after one more."""
     square = KEPT_SQUARES * square + gradient * gradient
     return square if square > LEAST_SQUARES else LEAST_SQUARES

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
-from river_amf.kernels.numba_tools.compilation import hot
-from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
+from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
+from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.tree.aggregation import predict_tree
 from river_amf.kernels.tree.estimates import slowed
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
-from river_amf.state.layout import CLASSIFICATION, DELAY, RESTARTED, SAMPLE_NUMBER
+from river_amf.state.layout import DELAY, RESTARTED, SAMPLE_NUMBER
 
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
@@ -28,7 +27,7 @@ WORDS_RATE = 0.1  # of the linear model of the words, which is right long before
 BIAS_RATE = 0.02
 
 
-@part(NO_VALUE, FOREST, INTEGER, ROW, ROW, task=CLASSIFICATION)
+@helper
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
     """Write a tree's prediction, or its logarithm log p_t(c) for a learned vote."""
     predict_tree(forest, t, x, vote)
@@ -59,7 +58,7 @@ def normalise(proba: Array, n_labels: int) -> None:
         proba[c] /= total
 
 
-@part(NO_VALUE, FOREST, VOTES, INTEGER, ROW, task=CLASSIFICATION)
+@helper
 def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
     """Write the forest's probabilities of the labels seen so far, as the pool of the votes."""
     n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
@@ -81,7 +80,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
     normalise(proba, n_labels)
 
 
-@part(NO_VALUE, FOREST, VOTES, INTEGER, NUMBER, NUMBER, ROW, task=CLASSIFICATION)
+@helper
 def learn_vote(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
@@ -111,7 +110,7 @@ def learn_vote(
 
 @hot
 def gradient_of(vote: Array, proba: Array, label: int, n_labels: int) -> float:
-    """The derivative of log P(y) by the weight of a linear model."""
+    """Return the derivative of log P(y) by the weight of a linear model."""
     gradient = max(vote[label], LINEAR_FLOOR)
     for c in range(n_labels):
         gradient -= proba[c] * max(vote[c], LINEAR_FLOOR)
@@ -142,8 +141,8 @@ def fill_unknown(forest: Forest, votes: Array, i: int, n_known: int) -> None:
             votes[t, i, c] = of_tree if t < n_trees else LINEAR_FLOOR
 
 
-@part(NO_VALUE, FOREST, INTEGER, ROW, NUMBER, NUMBER, ROW, task=CLASSIFICATION)
-def judge_tree(
+@helper
+def count_tree_loss(
     forest: Forest, t: int, vote: Array, target: float, weight: float, context: Array
 ) -> None:
     """Count the loss of a tree, one minus p(label), and restart it if it is outdated."""

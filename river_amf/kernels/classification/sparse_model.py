@@ -13,9 +13,8 @@ import math
 import numpy as np
 
 from river_amf.kernels.classification.linear_models import TINY_ERROR, log_softmax
-from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record, array_at
-from river_amf.kernels.numba_tools.compilation import hot, view
-from river_amf.kernels.numba_tools.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, part
+from river_amf.kernels.numba_tools.arrays import Array, Forest, Record, array_at
+from river_amf.kernels.numba_tools.compilation import helper, hot, view
 from river_amf.state.layout import CHOSEN
 
 CONSTANT = 0  # the slot of the constant 1
@@ -35,7 +34,7 @@ LEAST_SAMPLES = 20.0  # after so many samples
 
 @view
 def words_of(address: int, width: int, has_words: bool) -> Array:
-    """The words of an encoded sample as rows of slot and value, none if the forest has none."""
+    """Return the words of a sample as rows of slot and value, none if the forest has none."""
     start = address + 24 * width
     n_words = int(array_at(start, (1,), np.float64)[0]) if has_words else 0
     return array_at(start + 8, (n_words, 2), np.float64)
@@ -43,12 +42,12 @@ def words_of(address: int, width: int, has_words: bool) -> Array:
 
 @hot
 def input_of(word: Record, value: float) -> float:
-    """A value in units of the root mean square of the word's values, 1 or -1 for the first."""
+    """Return a value in root mean squares of the word's values, 1 or -1 for the first."""
     scale = math.sqrt(word["squares"] / word["weight"]) if word["squares"] > 0.0 else abs(value)
     return min(max(value / scale, -LARGEST_INPUT), LARGEST_INPUT)
 
 
-@part(NO_VALUE, FOREST, MATRIX, ROW)
+@helper
 def predict_sparse(forest: Forest, words: Array, vote: Array) -> None:
     """Write log p(c) of the linear model of the words, for the labels seen so far."""
     n_labels = forest.settings[0]["n_labels"]
@@ -62,7 +61,7 @@ def predict_sparse(forest: Forest, words: Array, vote: Array) -> None:
     log_softmax(vote, n_labels)
 
 
-@part(NO_VALUE, FOREST, MATRIX, ROW, INTEGER, NUMBER)
+@helper
 def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: float) -> None:
     """Learn a sample in the linear model of the words, given its prediction: a step of AdaGrad."""
     n_labels = forest.settings[0]["n_labels"]
@@ -82,7 +81,7 @@ def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: 
                 forest.word_weights[slot, c] -= step
 
 
-@part(NO_VALUE, FOREST, MATRIX, INTEGER, NUMBER)
+@helper
 def count_words(forest: Forest, words: Array, label: int, weight: float) -> None:
     """Count the words of a sample that is learned, and choose those that are to have a column."""
     settings, counters = forest.settings[0], forest.counters[0]
@@ -116,7 +115,7 @@ def count_word(forest: Forest, slot: int, value: float, label: int, trust: float
 
 @hot
 def is_informative(forest: Forest, slot: int) -> bool:
-    """Whether a word is an ordinary number, or goes with the label as it hardly does by chance."""
+    """Return whether a word is a number, or goes with the label beyond chance."""
     # n eta^2, where eta^2 is the share of the value's variance that lies between the labels, is
     # Pearson's chi^2 if a word is there or not. By chance it is about k, plus or minus sqrt(2 k).
     word, n = forest.words[slot], forest.words[CONSTANT]["weight"]

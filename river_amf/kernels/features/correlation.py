@@ -14,12 +14,12 @@ from river_amf.kernels.features.intensity import (
     filled,
     relevance_scale,
     scaled_down,
+    trusted,
     weigh_feature,
 )
-from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
+from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import NO_VALUE, NUMBER, ROW, part
-from river_amf.state.layout import N_BINS, N_BUCKETS, REGRESSION
+from river_amf.state.layout import N_BINS, N_BUCKETS
 
 # What the moments of a feature hold; and its buckets, of the targets in each.
 MEAN, TOTAL, PRODUCT = (0, 0), (0, 1), (1, 0)  # of the target, and its products with the value
@@ -28,16 +28,16 @@ FLOOR = 0.006  # of relevance
 LARGEST_SPREAD = 1e110  # of deviations whose products can be summed
 
 
-@part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER, task=REGRESSION)
+@helper
 def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
     counters = forest.counters[0]
-    taken = weight * counters["newest_weight"]
+    taken = trusted(weight) * counters["newest_weight"]
     weigh_for(forest, 0, x, forest.features, forest.moments, forest.buckets, target, taken)
     if len(forest.residual_features) > 0:  # half of the trees learn residuals
         features, moments = forest.residual_features, forest.residual_moments
-        rest = forest.tree_targets[1]
-        weigh_for(forest, 1, x, features, moments, forest.residual_buckets, rest, taken)
+        residual = forest.tree_targets[1]
+        weigh_for(forest, 1, x, features, moments, forest.residual_buckets, residual, taken)
     counters["newest_weight"] /= 1.0 - 1.0 / RELEVANCE_MEMORY
     newest = counters["newest_weight"]
     if newest > LARGEST_NEWEST:
@@ -113,7 +113,7 @@ def count_target_in(feature: Record, bucket: Array, target: float, weight: float
 
 @hot
 def relevance_of(feature: Record, moments: Array) -> float:
-    """The relevance of a feature, from 0 to 1."""
+    """Return the relevance of a feature, from 0 to 1."""
     total = moments[TOTAL]
     if not total > 0.0:
         return 0.0

@@ -11,10 +11,9 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.features.standardisation import forget_standards
-from river_amf.kernels.numba_tools.arrays import FOREST, LARGEST_FLOAT, Array, Forest, Record
+from river_amf.kernels.numba_tools.arrays import LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import NO_VALUE, NUMBER, ROW, part
-from river_amf.state.layout import CLASSIFICATION, N_BINS, N_BUCKETS, N_RECENT
+from river_amf.state.layout import N_BINS, N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
 MAX_DROPPED = 2  # maximum number of outliers at each end of the values that a range is judged by
@@ -47,8 +46,8 @@ def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) ->
         out[j] = forest.ranges[1, j] if value > forest.limits[1, j] else value
 
 
-@part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER)
-def update_intensity(forest: Forest, x: Array, target: float, weight: float) -> None:
+@helper
+def update_intensity(forest: Forest, x: Array) -> None:
     """Update the split intensities for a sample to be learned, and count its values."""
     # (DESIGN.md: split intensity.) Intensities follow from the ranges including
     # the sample, and from the relevance before it.
@@ -69,8 +68,6 @@ def update_intensity(forest: Forest, x: Array, target: float, weight: float) -> 
                 take_range(forest, j, value)
             elif feature["credit"] > 0.0:
                 feature["credit"] = max(0.0, feature["credit"] - CREDIT_LOST)
-    if settings["relevance"]:
-        weigh_features(forest, x, target, max(min(weight, LARGEST_TRUST), LEAST_TRUST))
 
 
 @hot
@@ -134,13 +131,13 @@ def set_range(forest: Forest, j: int, low: float, high: float) -> None:
 
 @hot
 def is_nearly_constant(values: Array) -> bool:
-    """Whether sorted values are equal, except those that may be outliers (then judge again)."""
+    """Return whether sorted values are equal, except those that may be outliers (then repeat)."""
     return values[MAX_DROPPED] == values[len(values) - 1 - MAX_DROPPED]
 
 
 @hot
 def range_intensity(low: float, high: float) -> float:
-    """One over the width of the range."""
+    """Return one over the width of the range."""
     return min(1.0 / min(high - low, LARGEST_FLOAT), LARGEST_FLOAT) if high > low else 0.0
 
 
@@ -195,7 +192,7 @@ def forget_relevance(feature: Record, moments: Array, buckets: Array) -> None:
             buckets[k, c] = 0.0
 
 
-@part(NO_VALUE, FOREST, ROW, NUMBER, NUMBER, task=CLASSIFICATION)
+@helper
 def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
     # Older samples count less because the weight of the newest one keeps growing.
@@ -203,6 +200,7 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     n_features, n_classes, label = settings["n_features"], settings["n_classes"], int(target)
     scale = relevance_scale(forest, forest.features, RELEVANCE_FLOOR)
     newest = counters["newest_weight"]
+    taken = trusted(weight) * newest
     for j in range(n_features):
         feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
@@ -210,8 +208,7 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
         base = weigh_feature(forest, 0, j, scale * (RELEVANCE_FLOOR + feature["relevance"]))
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue
-        moments, taken = forest.moments[j], weight * newest
-        eta2 = 0.0
+        moments, eta2 = forest.moments[j], 0.0
         if forest.is_categorical[j]:
             k = int(value) % N_BUCKETS
             moments[label, 0] += taken
@@ -229,8 +226,14 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
 
 
 @hot
+def trusted(weight: float) -> float:
+    """Return the weight of a sample within bounds."""
+    return max(min(weight, LARGEST_TRUST), LEAST_TRUST)
+
+
+@hot
 def relevance_scale(forest: Forest, features: Array, floor: float) -> float:
-    """One over the mean relevance of the features, floor included."""
+    """Return one over the mean relevance of the features, floor included."""
     n_features, total = forest.settings[0]["n_features"], 0.0
     for j in range(n_features):
         total += floor + features[j]["relevance"]
@@ -298,7 +301,7 @@ def count_bucket(
 
 @helper
 def count_used(buckets: Array) -> int:
-    """The number of buckets that are not empty, as old ones fade to zero."""
+    """Return the number of buckets that are not empty, as old ones fade to zero."""
     n_used = 0
     for k in range(N_BUCKETS):
         size = 0.0
@@ -310,7 +313,7 @@ def count_used(buckets: Array) -> int:
 
 @hot
 def scaled_down(weight: float, factor: float) -> float:
-    """A sum of weights divided by a factor, or 0 if it is negligible."""
+    """Return a sum of weights divided by a factor, or 0 if it is negligible."""
     # Computing with its square would take a hundred times as long. A new sample weighs 1e-60 at
     # least.
     weight /= factor

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest
+from river_amf.kernels.numba_tools.arrays import Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, ROW, part
 
 SLOW, FAST = 0.001, 0.03  # weight of the newest value in the running means, at the two timescales
 LARGEST_SCORE = 4.0  # standardised values are clipped to it
@@ -21,7 +20,7 @@ LEAST_VARIANCE = 1e-28  # of the square of the mean; below that the feature is a
 NEGLIGIBLE = 1e-290  # means and variances that fade become 0 there, as subnormal numbers are slow
 
 
-@part(NO_VALUE, FOREST, INTEGER, ROW, INTEGER, ROW)
+@helper
 def standardise(forest: Forest, timescale: int, x: Array, learns: int, out: Array) -> None:
     """Write the standardised sample, 0 where a value is missing; then count its values."""
     rate = FAST if timescale else SLOW
@@ -57,7 +56,7 @@ def standardise(forest: Forest, timescale: int, x: Array, learns: int, out: Arra
 
 @hot
 def score(deviation: float, variance: float, least: float) -> float:
-    """A deviation from the mean in standard deviations, clipped; 0 for a constant."""
+    """Return a deviation from the mean in standard deviations, clipped; 0 for a constant."""
     z = deviation / math.sqrt(variance) if variance > least else 0.0
     z = z if z < LARGEST_SCORE else LARGEST_SCORE  # min and max take long to compile
     return z if z > -LARGEST_SCORE else -LARGEST_SCORE

@@ -10,26 +10,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numba
 import numpy as np
-from numba.core import cgutils, types
 from numba.extending import intrinsic
 
-from river_amf.kernels.numba_tools import IS_COMPILED, USES_INSIDES
+from river_amf.kernels.numba_tools import IS_COMPILED, views
 from river_amf.kernels.numba_tools.compilation import hot, view
-from river_amf.kernels.numba_tools.views import (
-    INTENSITY,
-    TreeView,
-    UncompiledTree,
-    UncompiledViews,
-    Views,
-    uncompiled_array,
-)
-from river_amf.state.layout import BLOCK, BLOCK_FIELDS, FIELDS, HANDLE, N_MADE_BY
-
-if USES_INSIDES:
-    from river_amf.kernels.numba_tools import insides
-elif IS_COMPILED:
-    from river_amf.kernels.numba_tools import plain
+from river_amf.kernels.numba_tools.views import UncompiledTree, UncompiledViews, Views
+from river_amf.state.layout import N_MADE_BY
 
 NONE = -1  # no node, box, row or tree to resume with; also the end of a list of rows
 UNLISTED = -2  # the link of a row that no leaf of the tree keeps
@@ -49,59 +37,36 @@ Samples = Any  # the same for `layout.BLOCK_FIELDS`
 Tree = Any
 
 
-def view_of(views: Views) -> Callable[[int], Any]:
+tree_of: Any = views.tree_of if IS_COMPILED else UncompiledTree
+array_at: Any = views.array_at if IS_COMPILED else views.uncompiled_array
+
+
+def view_of(record: Views) -> Callable[[int], Any]:
     """Return the function from the address of a record to a view of it."""
     if not IS_COMPILED:
-        return lambda address: UncompiledViews(address, views)
-    if not USES_INSIDES:
-        plain.define_attributes(views)
+        return lambda address: UncompiledViews(address, record)
 
     @intrinsic
     def view(typingctx, address):  # type: ignore[no-untyped-def]
         """Return a view of the record at an address."""
 
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-            return builder.inttoptr(arguments[0], context.get_value_type(views))
+            return builder.inttoptr(arguments[0], context.get_value_type(record))
 
-        return views(types.intp), generate
+        return record(numba.types.intp), generate
 
     return view
 
 
-@intrinsic
-def _tree_of(typingctx, forest, t, intensity):  # type: ignore[no-untyped-def]
-    """Return one tree's part of a forest, with the split intensities of a sample."""
-    tree = TreeView(forest)
-
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
-        members = cgutils.create_struct_proxy(tree)(context, builder)
-        members.forest, members.t, members.intensity = arguments
-        return members._getvalue()
-
-    return tree(forest, types.intp, INTENSITY), generate
-
-
-tree_of: Any = UncompiledTree
-array_at: Any = uncompiled_array
-if IS_COMPILED:
-    tree_of = _tree_of
-    array_at = insides.array_at if USES_INSIDES else plain.array_at
-
-FOREST = Views(HANDLE, FIELDS)
-TREE = TreeView(FOREST)
-forest_of = view_of(FOREST)
-samples_of = view_of(Views(BLOCK, BLOCK_FIELDS))
-
-
 @view
 def sample_of(address: int, width: int) -> Array:
-    """The (3, n_features) values of an encoded sample."""
+    """Return the (3, n_features) values of an encoded sample."""
     return array_at(address, (3, width), np.float64)
 
 
 @hot
 def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]:
-    """The first arrays of `layout.OUTPUT_FIELDS`: answer, votes, what made it, sample seen."""
+    """Return the first of `layout.OUTPUT_FIELDS`: answer, votes, what made it, sample seen."""
     at, votes = forest.handle, forest.votes.shape
     return (
         array_at(address, (votes[2],), np.float64),
@@ -124,14 +89,14 @@ def inputs_of(address: int, forest: Forest) -> tuple[Array, Array]:
 
 @view
 def terms_of(address: int, forest: Forest) -> Array:
-    """The last of them: the terms that the trends take, in the place of linear models."""
+    """Return the last of them: the terms that the trends take, in the place of linear models."""
     place = forest.handle["terms_place"]
     return array_at(address + place, (4, forest.terms.shape[2]), np.float64)
 
 
 @hot
 def unsigned(index: int) -> int:
-    """An index known not to be negative, which saves the check whether it counts from the end."""
+    """Return a non-negative index as unsigned, which saves the check for a negative one."""
     return np.uint64(index)  # type: ignore[return-value]
 
 

@@ -1,4 +1,4 @@
-"""How functions are compiled: the decorators.
+"""The decorators of compiled functions, and kernels, which are compiled for each kind of forest.
 
 Compiled code uses no Python objects. It keeps to IEEE semantics, without fastmath, because NaN
 means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
@@ -7,158 +7,93 @@ means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
 from __future__ import annotations
 
 import functools
-import os
-import threading
-from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
-from llvmlite.binding import ffi
+from numba.core.typing.templates import AbstractTemplate, Signature, infer_global
 
-from river_amf.kernels.numba_tools import IS_COMPILED, USES_INSIDES
+from river_amf.kernels.numba_tools import IS_COMPILED, cache
+from river_amf.kernels.numba_tools.views import FORESTS, SAMPLES, uncompiled
+from river_amf.state.layout import KINDS
+
+if TYPE_CHECKING:
+    from river_amf.state.arena import Arena
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+R = TypeVar("R")
 
-CACHE_FOLDERS: list[str] = []  # of which the last one is written
-_njit = functools.partial(numba.njit, error_model="numpy")
-_njit_kernel = _njit_helper = _njit
-_allocates: dict[str, Any] = {}  # the option for functions that allocate memory
-if USES_INSIDES:
-    from river_amf.kernels.numba_tools import cache, insides
+KERNELS: list[Kernel] = []
 
-    CACHE_FOLDERS = cache.folders(numba.config.CACHE_DIR)
-    # Without reference counting, which only functions that allocate memory need: it would double
-    # the code that has to be compiled.
-    _njit = functools.partial(_njit, _nrt=False, no_cfunc_wrapper=True)
-    _njit_kernel = functools.partial(_njit, pipeline_class=insides.KernelCompiler)
-    _njit_helper = functools.partial(
-        _njit, pipeline_class=insides.HelperCompiler, no_cpython_wrapper=True
-    )
-    _allocates = {"_nrt": True}
-
-NO_MORE_THREADS = "can't start new thread"  # of the system, as the interpreter says it
-_COMPILING = threading.RLock()  # held by whoever compiles, and by a fork
-# LLVM's, which whoever drops compiled code needs, too, in any thread; a fork holds it as well
-_LLVM = ffi.lib._lock._lock if USES_INSIDES else threading.RLock()
-
-_KERNELS: list[Any] = []
-_TYPES = {"int": numba.int64, "float": numba.float64}  # of arguments, by annotation
+# Without reference counting, which only functions that allocate memory need: it would double the
+# code that has to be compiled.
+_njit = functools.partial(numba.njit, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
+_njit_helper = functools.partial(_njit, no_cpython_wrapper=True)
 
 
-def kernel(function: F) -> F:
-    """Compile a function that Python calls and that may take long: it releases the GIL."""
-    return _kernel(function, nogil=True)
+class Kernel:
+    """A function that Python calls with an arena, compiled once for each kind of forest."""
+
+    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
+        self._function, self._compiled = function, _njit(function, **options)
+        self._entries: dict[int, Callable[..., Any]] = {}
+        if IS_COMPILED:
+            self._compiled._cache = cache.KernelCache(function)
+        KERNELS.append(self)
+
+    def __call__(self, arena: Arena, *arguments: Any) -> Any:
+        """Call the kernel."""
+        return self.of(arena.kind)(arena.address, *arguments)
+
+    def of(self, kind: int) -> Callable[..., Any]:
+        """Return the function for a kind of forest; its first argument is an arena's address."""
+        if kind not in self._entries:
+            self._entries[kind] = self._compile(kind)
+        return self._entries[kind]
+
+    def _compile(self, kind: int) -> Callable[..., Any]:
+        """Compile the function for the types of its annotations."""
+        by_name = {"Forest": FORESTS[kind], "Samples": SAMPLES}
+        by_name |= {"int": numba.int64, "float": numba.float64}
+        *names, _ = self._function.__annotations__.values()
+        types = [by_name[name] for name in names]
+        if IS_COMPILED:
+            return uninterrupted(self._compiled.compile, tuple(types))
+
+        def call(*values: Any) -> Any:
+            return self._function(*map(uncompiled, values, types))
+
+        return call
 
 
-def quick_kernel(function: F) -> F:
-    """Compile a function that Python calls for one sample: it keeps the GIL."""
+def uninterrupted(call: Callable[[T], R], argument: T) -> R:
+    """Make a call in a thread of its own, as signal handlers only interrupt the main thread."""
+    # An exception from a handler, such as Ctrl-C, in the midst of Numba or LLVM can crash the
+    # process at the next compilation. Here the main thread goes on at once, and the next call waits
+    # for the thread to end.
+    executor = ThreadPoolExecutor(1)
+    try:
+        return executor.submit(call, argument).result()
+    finally:
+        executor.shutdown(wait=False)
+
+
+def kernel(function: Callable[..., Any]) -> Kernel:
+    """Make a kernel that may take long: it releases the GIL."""
+    return Kernel(function, nogil=True)
+
+
+def quick_kernel(function: Callable[..., Any]) -> Kernel:
+    """Make a kernel for one sample: it keeps the GIL."""
     # To release it costs 0.1 us, and to get it back up to 5 ms while another thread computes.
-    return _kernel(function, nogil=False)
+    return Kernel(function)
 
 
-def allocating_kernel(function: F) -> F:
-    """Compile a kernel that allocates memory."""
-    return _kernel(function, nogil=True, **_allocates)
-
-
-def _kernel(function: F, **options: Any) -> F:
-    """Compile a function that Python calls."""
-    compiled = cached(function, **options)
-    if IS_COMPILED:
-        _KERNELS.append(compiled)
-    return compiled
-
-
-def compile_kernels() -> None:
-    """Compile all kernels, for the types of their annotations, as they are called from Python."""
-    for compiled in _KERNELS:
-        names = compiled.py_func.__code__.co_varnames[: compiled.py_func.__code__.co_argcount]
-        annotations = compiled.py_func.__annotations__
-        compiled.compile(tuple(_TYPES[annotations[name]] for name in names))
-
-
-def cached(function: F, **options: Any) -> F:
-    """Compile a function and everything that it calls, and cache the result on disk."""
-    compiled = _njit_kernel(function, **options)
-    if IS_COMPILED:
-        compiled.compile = uninterrupted(compiled.compile)
-        if USES_INSIDES:
-            compiled._cache = cache.KernelCache(function, CACHE_FOLDERS)
-    return cast(F, compiled)
-
-
-def uninterrupted(call: F) -> F:
-    """Return a function that makes a call in a thread of its own, and waits for it."""
-    # An exception from a signal handler, such as Ctrl-C, can make Numba lose what it was about to
-    # take note of, and then it cannot compile any more. Handlers only interrupt the main thread.
-    # Who was waiting there goes on at once, and the next call waits for the thread to end.
-
-    @functools.wraps(call)
-    def make(*arguments: Any, **named: Any) -> Any:
-        compiler = _Compiler(functools.partial(call, *arguments, **named))
-        if isinstance(threading.current_thread(), _Compiler):  # of a kernel that calls this one
-            compiler.run()
-        else:
-            try:
-                compiler.start()
-            except RuntimeError as error:
-                if str(error) != NO_MORE_THREADS:
-                    raise
-                compiler.run()
-        return compiler.answer()
-
-    return cast(F, make)
-
-
-class _Compiler(threading.Thread):
-    """A thread that makes a call."""
-
-    def __init__(self, call: Callable[[], Any]) -> None:
-        super().__init__()
-        self._call = call
-        self._result: Any = None
-        self._error: BaseException | None = None
-        self._end = threading.Lock()
-        self._end.acquire()
-
-    def run(self) -> None:
-        """Make the call."""
-        try:
-            with _COMPILING:
-                self._result = self._call()
-        except BaseException as error:
-            self._error = error
-        finally:
-            self._end.release()
-
-    def answer(self) -> Any:
-        """Wait for the call, and return its result or raise its error."""
-        with self._end:
-            if self._error is not None:
-                raise self._error
-            return self._result
-
-
-def _begin_fork() -> None:
-    """Before a fork, wait until nobody else compiles."""
-    _COMPILING.acquire()
-    _LLVM.acquire()
-
-
-def _end_fork() -> None:
-    """After a fork, let others compile."""
-    for lock in (_LLVM, _COMPILING):
-        with suppress(RuntimeError):  # a signal has ended the wait for the lock
-            lock.release()
-
-
-if hasattr(os, "register_at_fork"):
-    # A child process has only the thread that forked. If another one had such a lock, the child
-    # would wait for it forever.
-    os.register_at_fork(before=_begin_fork)
-    for _ in range(2):  # in case a signal handler breaks the first one off
-        os.register_at_fork(after_in_parent=_end_fork, after_in_child=_end_fork)
+def allocating_kernel(function: Callable[..., Any]) -> Kernel:
+    """Make a kernel that allocates memory."""
+    return Kernel(function, nogil=True, _nrt=True)
 
 
 def helper(function: F) -> F:
@@ -168,12 +103,12 @@ def helper(function: F) -> F:
 
 def allocating(function: F) -> F:
     """Compile a helper that allocates memory."""
-    return cast(F, _njit_helper(function, **_allocates))
+    return cast(F, _njit_helper(function, _nrt=True))
 
 
 def hot(function: F) -> F:
     """Compile a helper that runs for every sample, inlined into its callers."""
-    return cast(F, _njit_helper(function, forceinline=USES_INSIDES))
+    return cast(F, _njit_helper(function, forceinline=True))
 
 
 def view(function: F) -> F:
@@ -181,3 +116,66 @@ def view(function: F) -> F:
     # This is for helpers that return arrays, which Numba does not support without reference
     # counting, and for a long helper with one caller.
     return cast(F, _njit_helper(function, inline="always"))
+
+
+@helper
+def nothing(forest: Any, *values: Any) -> None:
+    """Do nothing."""
+
+
+def choose(plain_classifier: Any, classifier: Any, regressor: Any) -> Any:
+    """Return a function that stands for one of these, by the kind of the forest it is called with.
+
+    It is chosen at compile time, by the type of the first argument, the forest.
+    """
+    bodies = plain_classifier, classifier, regressor
+
+    def call(forest: Any, *values: Any) -> Any:
+        return bodies[forest.kind](forest, *values)
+
+    implementations = {}
+
+    class _Template(AbstractTemplate):  # type: ignore[misc]
+        key = call
+
+        def generic(self, arguments: Any, named: Any) -> Signature:
+            dispatcher = numba.types.Dispatcher(bodies[arguments[0].kind])
+            signature = dispatcher.get_call_type(self.context, arguments, named)
+            implementations[signature.args] = dispatcher.get_overload(signature)
+            return signature
+
+        def get_impl_key(self, signature: Signature) -> Any:
+            return implementations[signature.args]
+
+    infer_global(call, numba.types.Function(_Template))
+    return call
+
+
+def compile_kernels(kinds: Iterable[int]) -> None:
+    """Compile all kernels for some kinds of forests."""
+    for compiled in KERNELS:
+        for kind in kinds:
+            compiled.of(kind)
+
+
+def kinds_in_use() -> set[int]:
+    """Return the kinds of forests that any kernel has been compiled for."""
+    return {kind for compiled in KERNELS for kind in compiled._entries}
+
+
+def warm_up() -> None:
+    """Compile all kernels now, instead of each when it is first needed.
+
+    They are compiled once for each release, machine and user, in about a minute, and then kept on
+    disk (`NUMBA_CACHE_DIR` says where). Call this when an image is built or a server starts, so
+    that no prediction has to wait. If everything has been compiled before, it is read, in about a
+    second. The command `river-amf warm-up` does the same.
+
+    The logger `river_amf.kernels` says at level INFO when something is compiled.
+
+    Examples
+    --------
+    >>> import river_amf
+    >>> river_amf.warm_up()
+    """
+    compile_kernels(KINDS)

@@ -15,10 +15,29 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import types
-from numba.extending import models, register_model
+from numba.core import cgutils, types
+from numba.core.typing.templates import AttributeTemplate
+from numba.extending import (
+    NativeValue,
+    infer_getattr,
+    intrinsic,
+    lower_getattr_generic,
+    models,
+    register_model,
+    unbox,
+)
+from numba.np import arrayobj
 
-from river_amf.state.layout import FIELDS, Field
+from river_amf.state.layout import (
+    BLOCK,
+    BLOCK_FIELDS,
+    FIELDS,
+    HANDLE,
+    KINDS,
+    SETTINGS,
+    TREE,
+    Field,
+)
 
 OF_TREES = {name: field for name, field in FIELDS.items() if field.axes[0] == "tree"}
 
@@ -30,6 +49,7 @@ class UncompiledViews:
 
     def __init__(self, address: int, views: Views) -> None:
         self.handle = uncompiled_array(address, (1,), views.dtype)[0]
+        self.kind = views.kind
         self._fields = views.fields
 
     def __getattr__(self, name: str) -> Any:
@@ -60,22 +80,34 @@ def uncompiled_array(address: int, shape: tuple[int, ...], dtype: Any) -> Any:
     return numba.carray(ctypes.c_void_p(int(address)), tuple(map(int, shape)), dtype)
 
 
-# --------------------------------------------------------------------------------- in compiled code
+def uncompiled(value: Any, kind: types.Type) -> Any:
+    """Return an argument of a kernel, which is a view if it is the address of one."""
+    return UncompiledViews(value, kind) if isinstance(kind, Views) else value
+
+
+# ------------------------------------------------------------------------------------------- types
 
 
 class Views(types.Type):
     """The type of a view of a record; its value is the address of the record."""
 
     def __init__(
-        self, record: np.dtype[Any], fields: Mapping[str, Field], *, is_constant: bool = True
+        self,
+        name: str,
+        record: np.dtype[Any],
+        fields: Mapping[str, Field],
+        kind: int | None = None,
+        *,
+        is_constant: bool = True,
     ) -> None:
         # A record is constant if no call of a kernel changes its addresses and lengths.
         self.dtype = record
         self.record = numba.from_dtype(record)
         self.fields = fields
+        self.kind = kind
         self.offsets = {name: record.fields[name][1] for name in record.names}  # type: ignore[index,union-attr]
         self.is_constant = is_constant
-        super().__init__(name=f"Views({', '.join(fields)})")
+        super().__init__(name=name)
 
 
 class TreeView(types.Type):
@@ -83,9 +115,11 @@ class TreeView(types.Type):
 
     def __init__(self, forest: Views) -> None:
         self.forest = forest
-        super().__init__(name="TreeView")
+        super().__init__(name=f"Tree{forest.name}")
 
 
+FORESTS = [Views(f"Forest{kind}", HANDLE, FIELDS, kind) for kind in KINDS]
+SAMPLES = Views("Samples", BLOCK, BLOCK_FIELDS)
 INTENSITY = types.Array(types.float64, 1, "C")
 register_model(Views)(models.OpaqueModel)
 
@@ -95,3 +129,133 @@ class _TreeModel(models.StructModel):  # type: ignore[misc]
     def __init__(self, manager: Any, tree: TreeView) -> None:
         members = [("forest", tree.forest), ("t", types.intp), ("intensity", INTENSITY)]
         super().__init__(manager, tree, members)
+
+
+@unbox(Views)
+def _view_at(views: Views, address: Any, context: Any) -> NativeValue:
+    """Generate the code for the view of a record whose address Python passes."""
+    return NativeValue(context.pyapi.long_as_voidptr(address))
+
+
+# -------------------------------------------------------------------------------------- attributes
+
+
+def _type_of(field: Field, n_fixed: int = 0) -> Any:
+    """Return the type of an array, once its first axes have an index."""
+    dtype = numba.from_dtype(np.dtype(field.dtype))
+    return types.Array(dtype, len(field.axes) - n_fixed, "C")
+
+
+@infer_getattr
+class _ViewsAttributes(AttributeTemplate):  # type: ignore[misc]
+    key = Views
+
+    def generic_resolve(self, views: Views, name: str) -> Any:
+        if name == "handle":
+            return views.record
+        return _type_of(views.fields[name]) if name in views.fields else None
+
+
+@infer_getattr
+class _TreeAttributes(AttributeTemplate):  # type: ignore[misc]
+    key = TreeView
+
+    def generic_resolve(self, tree: TreeView, name: str) -> Any:
+        if name in OF_TREES:
+            return _type_of(OF_TREES[name], 1)
+        settings, state = numba.from_dtype(SETTINGS), numba.from_dtype(TREE)
+        return {"settings": settings, "state": state, "intensity": INTENSITY}.get(name)
+
+
+@lower_getattr_generic(Views)
+def _array_in(context: Any, builder: Any, views: Views, address: Any, name: str) -> Any:
+    """Generate the code for an attribute of a view."""
+    if name == "handle":
+        return builder.bitcast(address, context.get_value_type(views.record))
+    first = _load(builder, views, address, name)
+    lengths = _lengths(context, builder, views, address, views.fields[name])
+    return _array(context, builder, _type_of(views.fields[name]), first, lengths)
+
+
+@lower_getattr_generic(TreeView)
+def _array_of_tree(context: Any, builder: Any, tree: TreeView, value: Any, name: str) -> Any:
+    """Generate the code for an attribute of a tree."""
+    parts = cgutils.create_struct_proxy(tree)(context, builder, value=value)
+    if name == "intensity":
+        return parts.intensity
+    if name == "settings":
+        first = _load(builder, tree.forest, parts.forest, name)
+        return builder.inttoptr(first, context.get_value_type(numba.from_dtype(SETTINGS)))
+    in_forest = "trees" if name == "state" else name
+    field = FIELDS[in_forest]
+    lengths = _lengths(context, builder, tree.forest, parts.forest, field)[1:]
+    kind = numba.from_dtype(np.dtype(field.dtype))
+    size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind)))
+    for length in lengths:
+        size = builder.mul(size, length)
+    first = _load(builder, tree.forest, parts.forest, in_forest)
+    first = builder.add(first, builder.mul(parts.t, size))
+    if name == "state":
+        return builder.inttoptr(first, context.get_value_type(kind))
+    return _array(context, builder, _type_of(field, 1), first, lengths)
+
+
+def _load(builder: Any, views: Views, address: Any, name: str) -> Any:
+    """Generate the code to read an entry of a record."""
+    place = cgutils.pointer_add(builder, address, views.offsets[name], cgutils.intp_t.as_pointer())
+    entry = builder.load(place)
+    if views.is_constant:  # what is written elsewhere does not change it
+        entry.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return entry
+
+
+def _lengths(context: Any, builder: Any, views: Views, address: Any, field: Field) -> list[Any]:
+    """Generate the code to read the lengths of an array."""
+    return [
+        context.get_constant(types.intp, axis)
+        if isinstance(axis, int)
+        else _load(builder, views, address, f"{axis}_capacity")
+        for axis in field.axes
+    ]
+
+
+def _array(context: Any, builder: Any, kind: Any, address: Any, lengths: list[Any]) -> Any:
+    """Generate the code for an array at an address."""
+    array = arrayobj.make_array(kind)(context, builder)
+    itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+    strides = [context.get_constant(types.intp, itemsize)]
+    for length in reversed(lengths[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    first = builder.inttoptr(address, array.data.type)
+    arrayobj.populate_array(array, first, lengths, strides, itemsize, meminfo=None)
+    return array._getvalue()
+
+
+# -------------------------------------------------------------------------------------- intrinsics
+
+
+@intrinsic
+def array_at(typingctx, address, shape, dtype):  # type: ignore[no-untyped-def]
+    """Return the array of this shape and dtype at an address."""
+    array = types.Array(dtype.dtype, len(shape), "C")
+    lengths = types.UniTuple(types.intp, len(shape))  # type: ignore[attr-defined]
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        return _array(
+            context, builder, array, arguments[0], cgutils.unpack_tuple(builder, arguments[1])
+        )
+
+    return array(types.intp, lengths, dtype), generate
+
+
+@intrinsic
+def tree_of(typingctx, forest, t, intensity):  # type: ignore[no-untyped-def]
+    """Return one tree's part of a forest, with the split intensities of a sample."""
+    tree = TreeView(forest)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        members = cgutils.create_struct_proxy(tree)(context, builder)
+        members.forest, members.t, members.intensity = arguments
+        return members._getvalue()
+
+    return tree(forest, types.intp, INTENSITY), generate

@@ -27,7 +27,7 @@ TINY = 1e-70  # smaller densities are given by their logarithms
 
 @hot
 def location_of(n: float, mean: float, above: float) -> float:
-    """The location of a law, given its weight and mean and the estimate of the parent."""
+    """Return the location of a law, given its weight and mean and the estimate of the parent."""
     return mean + PRIOR_WEIGHT * (above - mean) / (PRIOR_WEIGHT + n)
 
 
@@ -42,7 +42,7 @@ def spread_of(n: float, mean: float, squares: float, above: float, variance: flo
 
 @hot
 def density_of(n: float, spread: float, error: float) -> tuple[float, float]:
-    """The density of Student's t at a distance from its location: sqrt(first) exp(second)."""
+    """Return the density of Student's t at an error: sqrt(first) exp(second)."""
     # It is G / sqrt(pi spread) (1 + error^2 / spread)^-(alpha + 1/2), with G = Gamma(alpha + 1/2) /
     # Gamma(alpha) from its asymptotic series, after G(a) = G(a + 1) a / (a + 1/2) where a is small.
     a = alpha = PRIOR_ALPHA + 0.5 * n
@@ -77,7 +77,7 @@ def count_target(row: Array, first: int, before: float, target: float, weight: f
 
 @hot
 def estimate_of(settings: Record, n: float, row: Array, faded: Array, above: float) -> float:
-    """The estimate of a node: the location of its law, or the mix of two."""
+    """Return the estimate of a node: the location of its law, or the mix of two."""
     location = location_of(n, row[MEAN], above)
     if settings["fades"]:
         of_faded = location_of(faded[FADED_SUM], faded[FADED_COUNTS + MEAN], above)
@@ -89,7 +89,7 @@ def estimate_of(settings: Record, n: float, row: Array, faded: Array, above: flo
 def spread_about(
     settings: Record, n: float, row: Array, faded: Array, above: float, variance: float, to: float
 ) -> float:
-    """The mean of the squared scale of a node's law plus its squared distance from `to`."""
+    """Return the mean of the squared scale of a node's law plus its squared distance from `to`."""
     alpha = PRIOR_ALPHA + 0.5 * n
     far = location_of(n, row[MEAN], above) - to
     square = spread_of(n, row[MEAN], row[SQUARES], above, variance) / (2.0 * alpha) + far * far

@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
+from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, VOTES, part
 from river_amf.kernels.tree.estimates import decay_of, settled_sum, slowed
 from river_amf.state.layout import (
     DELAY,
@@ -29,7 +28,6 @@ from river_amf.state.layout import (
     LOWER,
     N_ERRORS,
     N_TRENDS,
-    REGRESSION,
     SLOW_ERROR,
     SPREAD,
     SPREAD_THEN,
@@ -58,14 +56,14 @@ Recent = tuple[float, float, float]  # both means of recent errors, and the last
 
 @hot
 def trend_of(forest: Forest, votes: Array, t: int, i: int) -> float:
-    """The number to add to a tree's prediction: the trend, if the tree learns the residual."""
+    """Return what to add to a tree's prediction: the trend, if the tree learns the residual."""
     n_tree_targets = len(forest.tree_targets)
     return votes[len(forest.trees) + N_TRENDS, i, LOCATION] if t % n_tree_targets == 1 else 0.0
 
 
 @helper
 def scale_of(forest: Forest, votes: Array, i: int, location: float) -> float:
-    """The geometric mean of the trees' scales about a location."""
+    """Return the geometric mean of the trees' scales about a location."""
     n_trees = len(forest.trees)
     least = LEAST_SQUARE * mean_square(forest.stacks[OF_VOTERS])
     total = 0.0
@@ -95,7 +93,7 @@ def count_error(errors: Array, error: float, scale: float, weight: float) -> Non
 
 @helper
 def quantile(errors: Array, p: float) -> float:
-    """The scaled error that a share p of the errors does not exceed, interpolated."""
+    """Return the scaled error that a share p of the errors does not exceed, interpolated."""
     total = 0.0
     for k in range(N_ERRORS):
         total += errors[k]
@@ -112,7 +110,7 @@ def quantile(errors: Array, p: float) -> float:
 FAST_DECAY, SLOW_DECAY = 0.3, 0.8  # of the recent errors that correct the mean of the trees
 
 
-@part(NO_VALUE, FOREST, VOTES, INTEGER, ROW, task=REGRESSION)
+@helper
 def pool_votes(forest: Forest, votes: Array, i: int, answer: Array) -> None:
     """Write the forest's answer: its prediction, the scale of its error, and two quantiles."""
     # The level between these is in the place of the lower one, or 0 for none.
@@ -143,7 +141,7 @@ def widen_early(forest: Forest, answer: Array) -> None:
 
 @helper
 def combined(forest: Forest, votes: Array, i: int, recent: Recent, voters: Array) -> float:
-    """The prediction of the voters, whose distances from the mean of the trees are written."""
+    """Return the prediction of the voters; write their distances from the mean of the trees."""
     location = mean_of_trees(forest, votes, i)
     if forest.settings[0]["is_stacked"]:
         take_voters(forest, votes, i, location, recent, voters)
@@ -154,7 +152,7 @@ def combined(forest: Forest, votes: Array, i: int, recent: Recent, voters: Array
 
 @hot
 def mean_of_trees(forest: Forest, votes: Array, i: int) -> float:
-    """The mean of the trees; with a stack, the mean of both groups, by even and odd indices."""
+    """Return the mean of the trees; with a stack, of both groups, by even and odd indices."""
     n_trees = len(forest.trees)
     if forest.settings[0]["is_stacked"]:
         return 0.5 * (
@@ -168,7 +166,7 @@ def mean_of_trees(forest: Forest, votes: Array, i: int) -> float:
 
 @hot
 def group_mean(forest: Forest, votes: Array, i: int, first: int, which: int) -> float:
-    """The mean of every second tree from the first on, or of the only tree, or of its leaf."""
+    """Return the mean of every second tree from the first on, of the only tree, or of its leaf."""
     n_trees, total, n = len(forest.trees), 0.0, 0
     for t in range(first if n_trees > 1 else 0, n_trees, 2):
         total += votes[t, i, which] + trend_of(forest, votes, t, i)
@@ -178,7 +176,7 @@ def group_mean(forest: Forest, votes: Array, i: int, first: int, which: int) -> 
 
 @hot
 def n_voters_of(forest: Forest) -> int:
-    """The number of voters."""
+    """Return the number of voters."""
     settings = forest.settings[0]
     return 2 + settings["n_recent"] + len(forest.trends) + 3 * settings["has_leaves"]
 
@@ -208,7 +206,7 @@ def take_voters(
 
 @hot
 def agreement(forest: Forest, votes: Array, i: int) -> float:
-    """How well the leaves of all trees agree, from 0 to 1."""
+    """Return how well the leaves of all trees agree, from 0 to 1."""
     n_trees, total, squares = len(forest.trees), 0.0, 0.0
     first = votes[0, i, LEAF]
     for t in range(n_trees):
@@ -222,7 +220,7 @@ def agreement(forest: Forest, votes: Array, i: int) -> float:
 
 @hot
 def with_last(forest: Forest, location: float, recent: Recent) -> float:
-    """The prediction, given that of the voters: a stack with the last target, if that is used."""
+    """Return the prediction: that of the voters, stacked with the last target if that is used."""
     if not forest.settings[0]["has_last"]:
         return location
     last, weight = recent[2], forest.stack_weights[OF_LAST, 0]
@@ -231,7 +229,7 @@ def with_last(forest: Forest, location: float, recent: Recent) -> float:
 
 @hot
 def recent_values(forest: Forest) -> Recent:
-    """The means of recent errors, with a fast and with a slow decay, and the last target."""
+    """Return the means of recent errors, with a fast and with a slow decay, and the last target."""
     counters = forest.counters[0]
     fast, slow = counters["fast_weight"], counters["slow_weight"]
     return (
@@ -241,7 +239,7 @@ def recent_values(forest: Forest) -> Recent:
     )
 
 
-@part(NO_VALUE, FOREST, VOTES, INTEGER, NUMBER, NUMBER, ROW, task=REGRESSION)
+@helper
 def learn_vote(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
@@ -291,7 +289,7 @@ def learn_last(forest: Forest, distance: float, error: float, weight: float) -> 
 
 @hot
 def winsorized(stack: Record, error: float) -> float:
-    """An error, clipped if it is far larger than recent ones."""
+    """Return an error, clipped if it is far larger than recent ones."""
     weight, squares = stack["weight"], stack["error_squares"]
     if weight > ENOUGH and squares > 0.0:
         limit = LARGEST_ERROR * math.sqrt(squares / weight)
@@ -301,13 +299,13 @@ def winsorized(stack: Record, error: float) -> float:
 
 @hot
 def mean_square(stack: Record) -> float:
-    """The mean of the recent squared errors."""
+    """Return the mean of the recent squared errors."""
     return stack["error_squares"] / stack["weight"] if stack["weight"] > 0.0 else 0.0
 
 
 @helper
 def stacked(weights: Array, voters: Array, n: int, base: float) -> float:
-    """The prediction of a stack of n voters; it replaces them by their distances from the base."""
+    """Return the prediction of a stack of n voters; replace them by distances from the base."""
     # It is within MARGIN of their range around the range of all.
     low = high = p = base
     for k in range(n):

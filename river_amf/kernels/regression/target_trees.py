@@ -10,17 +10,14 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.numba_tools.arrays import (
-    FOREST,
     NONE,
     NOTHING,
-    TREE,
     Array,
     Forest,
     Tree,
     unsigned,
 )
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, NUMBER, ROW, part
 from river_amf.kernels.regression.densities import estimate_of, score_target, spread_about
 from river_amf.kernels.tree.aggregation import score_odds
 from river_amf.kernels.tree.estimates import (
@@ -40,7 +37,6 @@ from river_amf.state.layout import (
     LEAF,
     LOCATION,
     MEAN,
-    REGRESSION,
     SAMPLE_NUMBER,
     SPREAD,
     SQUARES,
@@ -59,7 +55,7 @@ SMALL = 1e-100
 LEAST_GROWTH = -100.0
 
 
-@part(NO_VALUE, FOREST, INTEGER, ROW, ROW, task=REGRESSION)
+@helper
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
     """Write a tree's prediction, its variance (of the mix of its nodes' laws), and its leaf's."""
     settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
@@ -86,7 +82,7 @@ def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
     vote[SPREAD] = max(square - location * location, 0.0)
 
 
-@part(INTEGER, FOREST, TREE, ROW, NUMBER, NUMBER, ROW, INTEGER, task=REGRESSION)
+@helper
 def learn_tree(
     forest: Forest, tree: Tree, x: Array, target: float, weight: float, context: Array, row: int
 ) -> int:
@@ -177,7 +173,7 @@ def weigh_logarithms_upwards(
         index = node["parent"]
 
 
-@part(NO_VALUE, FOREST, INTEGER, ROW, NUMBER, NUMBER, ROW, task=REGRESSION, name="judge_tree")
+@helper
 def update_error_variance(
     forest: Forest, t: int, vote: Array, target: float, weight: float, context: Array
 ) -> None:

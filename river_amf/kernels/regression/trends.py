@@ -16,12 +16,20 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.classification.experts import LEARN, PREDICT, PREDICTED
 from river_amf.kernels.classification.linear_models import dot, place_of
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
-from river_amf.kernels.features.standardisation import count_cosines, take_cosines
-from river_amf.kernels.numba_tools.arrays import FOREST, Array, Forest, Record
+from river_amf.kernels.features.standardisation import count_cosines, standardise, take_cosines
+from river_amf.kernels.numba_tools.arrays import (
+    Array,
+    Forest,
+    Record,
+    inputs_of,
+    output_of,
+    sample_of,
+    terms_of,
+)
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, MATRIX, NO_VALUE, NUMBER, ROW, VOTES, part
 from river_amf.kernels.regression.target_pool import (
     OF_TRENDS,
     learn_errors,
@@ -30,7 +38,7 @@ from river_amf.kernels.regression.target_pool import (
     winsorized,
 )
 from river_amf.kernels.tree.estimates import decay_of, settled_sum
-from river_amf.state.layout import LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAVES, REGRESSION
+from river_amf.state.layout import LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAVES
 
 # The rows of terms of a sample: raw cosines; what the smooth trend takes, which is the constant 1,
 # the cosines standardised and the features standardised; and what the fast one takes, which is the
@@ -49,11 +57,23 @@ WEIGHT, MEAN = 0, 1  # what a profile keeps at each place
 LARGEST_PROFILE = 4.0
 
 
-@part(
-    *(NO_VALUE, FOREST, ROW, ROW, MATRIX, VOTES),
-    *(INTEGER, INTEGER, INTEGER, NUMBER, NUMBER),
-    task=REGRESSION,
-)
+@helper
+def run_experts(
+    forest: Forest, sample: int, output: int, stage: int, target: float, weight: float
+) -> None:
+    """Predict a sample with the trends, or learn it before the trees do."""
+    if stage == LEARN:
+        return
+    x = sample_of(sample, forest.settings[0]["n_features"])[1]
+    standardised, terms = inputs_of(output, forest)[0], terms_of(output, forest)
+    votes = output_of(output, forest)[1] if stage == PREDICT else forest.votes
+    learns = stage != PREDICT
+    standardise(forest, 0, x, learns, standardised[0])
+    predicts = stage != PREDICTED
+    follow_trends(forest, x, standardised[0], terms, votes, 0, predicts, learns, target, weight)
+
+
+@helper
 def follow_trends(
     forest: Forest,
     x: Array,
@@ -117,13 +137,13 @@ def take_terms(forest: Forest, x: Array, z: Array, terms: Array) -> None:
 
 @hot
 def n_slots_of(forest: Forest) -> int:
-    """How many terms each kind of inputs from single features takes."""
+    """Return how many terms each kind of inputs from single features takes."""
     return min(forest.settings[0]["n_features"], MOST_SLOTS)
 
 
 @hot
 def predict_trend(forest: Forest, k: int, terms: Array) -> float:
-    """The prediction of a trend, within the range of the targets."""
+    """Return the prediction of a trend, within the range of the targets."""
     counters, n_slots = forest.counters[0], n_slots_of(forest)
     if k == SMOOTH:
         p = dot(forest.smooth[0], terms[SMOOTH_TERMS], 1 + N_WAVES + n_slots)
@@ -168,20 +188,28 @@ def learn_trend(forest: Forest, k: int, terms: Array, target: float, weight: flo
     """Learn a sample in a trend."""
     trend, n_slots = forest.trends[k], n_slots_of(forest)
     if k == SMOOTH:
-        sums, rests, coefficients = forest.smooth_sums[0], forest.smooth_rests[0], forest.smooth[0]
+        sums, residuals, coefficients = (
+            forest.smooth_sums[0],
+            forest.smooth_rests[0],
+            forest.smooth[0],
+        )
         own, n, timescale = terms[SMOOTH_TERMS], 1 + N_WAVES + n_slots, (SMOOTH_DECAY, SMOOTH_RIDGE)
-        learn_ridge(trend, sums, rests, coefficients, own, n, timescale, target, weight)
+        learn_ridge(trend, sums, residuals, coefficients, own, n, timescale, target, weight)
     else:
-        sums, rests, coefficients = forest.fast_sums[0], forest.fast_rests[0], forest.fast[0]
+        sums, residuals, coefficients = (
+            forest.fast_sums[0],
+            forest.fast_residuals[0],
+            forest.fast[0],
+        )
         own, n, timescale = terms[FAST_TERMS], 1 + 2 * n_slots, (FAST_DECAY, FAST_RIDGE)
-        learn_ridge(trend, sums, rests, coefficients, own, n, timescale, target, weight)
+        learn_ridge(trend, sums, residuals, coefficients, own, n, timescale, target, weight)
 
 
 @helper
 def learn_ridge(
     trend: Record,
     sums: Array,
-    rests: Array,
+    residuals: Array,
     coefficients: Array,
     terms: Array,
     n: int,
@@ -190,7 +218,7 @@ def learn_ridge(
     weight: float,
 ) -> None:
     """Count a sample in the sums of a ridge regression A w = b, and improve its coefficients w."""
-    # `rests` are b - A w. The weight of the newest sample grows, so that older ones count less.
+    # `residuals` are b - A w. The weight of the newest sample grows, so that older ones count less.
     decay, ridge = timescale
     kept, gain = decay_of(decay, weight)
     newest = trend["newest_weight"] / max(kept, LEAST_DECAY)
@@ -199,7 +227,7 @@ def learn_ridge(
     for j in range(n):
         value = gain * terms[j]
         if value != 0.0:
-            rests[j] += value * error
+            residuals[j] += value * error
             row = sums[j]
             for i in range(n):
                 row[i] += value * terms[i]
@@ -207,15 +235,15 @@ def learn_ridge(
     for _ in range(min(n, MOST_STEPS)):
         own_ridge = newest * (ridge if j > 0 else CONSTANT_RIDGE)
         row = sums[j]
-        step = (rests[j] - own_ridge * coefficients[j]) / (row[j] + own_ridge)
+        step = (residuals[j] - own_ridge * coefficients[j]) / (row[j] + own_ridge)
         coefficients[j] += step
         for i in range(n):
-            rests[i] -= step * row[i]
+            residuals[i] -= step * row[i]
         j = j + 1 if j + 1 < n else 0
     trend["next_term"] = j
     if newest > LARGEST_NEWEST:
         for j in range(n):
-            rests[j] = settled_sum(rests[j] / newest)
+            residuals[j] = settled_sum(residuals[j] / newest)
             for i in range(n):
                 sums[j, i] = settled_sum(sums[j, i] / newest)
         newest = 1.0
@@ -224,7 +252,7 @@ def learn_ridge(
 
 @hot
 def target_scale(forest: Forest) -> float:
-    """The faded standard deviation of the targets."""
+    """Return the faded standard deviation of the targets."""
     counters = forest.counters[0]
     weight = counters["target_weight"]
     return math.sqrt(counters["target_squares"] / weight) if weight > 0.0 else 0.0
@@ -232,7 +260,7 @@ def target_scale(forest: Forest) -> float:
 
 @hot
 def profile_place(forest: Forest, j: int, x: float) -> tuple[int, float]:
-    """Which place a value is at, and how far on the way to the next one."""
+    """Return which place a value is at, and how far on the way to the next one."""
     if forest.is_categorical[j]:
         return place_of(x), 0.0
     low, high = forest.ranges[0, j], forest.ranges[1, j]
@@ -245,7 +273,7 @@ def profile_place(forest: Forest, j: int, x: float) -> tuple[int, float]:
 
 @hot
 def profile_of(forest: Forest, means: Array, j: int, x: float, scale: float) -> float:
-    """How far the mean target at a value is from that of all, in units of their scale."""
+    """Return how far the mean target at a value is from that of all, in units of their scale."""
     if math.isnan(x) or not scale > 0.0:
         return 0.0
     k, share = profile_place(forest, j, x)
@@ -260,7 +288,7 @@ def profile_of(forest: Forest, means: Array, j: int, x: float, scale: float) -> 
 
 @hot
 def height_at(forest: Forest, place: Array) -> float:
-    """How far the mean target at a place is from that of all, drawn towards it."""
+    """Return how far the mean target at a place is from that of all, drawn towards it."""
     counters, weight = forest.counters[0], place[WEIGHT]
     return weight / (weight + counters["newest_profile"]) * (place[MEAN] - counters["target_mean"])
 

@@ -16,7 +16,6 @@ from river_amf.kernels.numba_tools.arrays import (
     Forest,
     Record,
     Tree,
-    forest_of,
     unsigned,
 )
 from river_amf.kernels.numba_tools.compilation import allocating, helper, hot, kernel
@@ -207,8 +206,7 @@ def recompute_odds(settings: Record, state: Record, nodes: Array, counts: Array)
 
 
 @kernel
-def recompute_all_odds(arena: int) -> None:
+def recompute_all_odds(forest: Forest) -> None:
     """Recompute all log-odds, as the number of classes or the Dirichlet parameter has changed."""
-    forest = forest_of(arena)
     for t in range(len(forest.trees)):
         recompute_odds(forest.settings[0], forest.trees[t], forest.nodes[t], forest.counts[t])

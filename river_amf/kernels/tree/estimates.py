@@ -22,7 +22,7 @@ DELAY_SCALE = 10.0  # delay in samples at which the rates of what judges are hal
 
 @hot
 def decay_of(factor: float, weight: float) -> tuple[float, float]:
-    """The factor by which a sum fades at a sample, and the weight of the sample in it."""
+    """Return the factor by which a sum fades at a sample, and the weight of the sample in it."""
     if weight == 1.0:
         return factor, 1.0
     exponent = weight * math.log(factor)
@@ -31,14 +31,14 @@ def decay_of(factor: float, weight: float) -> tuple[float, float]:
 
 @hot
 def slowed(weight: float, context: Array) -> float:
-    """A weight that shrinks with the delay of a label."""
+    """Return a weight that shrinks with the delay of a label."""
     # As that many steps add up before the effect of the first is seen.
     return weight / (1.0 + context[DELAY] / DELAY_SCALE)
 
 
 @hot
 def settled_sum(total: float) -> float:
-    """A sum of either sign that has faded, or 0 if it is negligible."""
+    """Return a sum of either sign that has faded, or 0 if it is negligible."""
     return total if abs(total) > NEGLIGIBLE else 0.0
 
 
@@ -58,7 +58,7 @@ SHARE_MEMORY = 500.0  # the number of samples in the running mean of the faded s
 
 @hot
 def shares(node: Record) -> tuple[float, float]:
-    """A node's own share sigma(r) = odds / (1 + odds) and the rest sigma(-r), both accurate."""
+    """Return a node's share sigma(r) = odds / (1 + odds) and the rest sigma(-r), both accurate."""
     odds, scale = node["odds"], node["odds_scale"]
     if scale == 0.0:
         rest = 1.0 / (1.0 + odds)
@@ -84,7 +84,7 @@ def multiply_odds(node: Record, factor: float) -> None:
 
 @hot
 def log_odds_in(node: Record) -> float:
-    """The log-odds r_v of a node."""
+    """Return the log-odds r_v of a node."""
     return math.log(node["odds"]) + node["odds_scale"] * LOG_SCALE
 
 
@@ -100,13 +100,13 @@ def set_log_odds(node: Record, log_odds: float) -> None:
 
 @hot
 def softplus(log_odds: float) -> float:
-    """The stable softplus log(1 + exp(r)) (DESIGN.md: learning)."""
+    """Return the stable softplus log(1 + exp(r)) (DESIGN.md: learning)."""
     return max(log_odds, 0.0) + math.log1p(math.exp(-abs(log_odds)))
 
 
 @hot
 def tempered(settings: Record, log_p: float) -> float:
-    """The eta log p of a score or weight, where an infinite one is replaced by a very large one."""
+    """Return eta log p of a score or weight, with a very large number for an infinite one."""
     return min(max(settings["step"] * log_p, -LARGEST_LOG_ODDS), LARGEST_LOG_ODDS)
 
 
@@ -144,7 +144,7 @@ def log_score(settings: Record, count: float, n_samples: float, weight: float) -
 
 @helper
 def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
-    """The log weight log w_v = -eta L_v, computed from the counts (DESIGN.md: cumulative loss)."""
+    """Return the log weight log w_v = -eta L_v of counts (DESIGN.md: cumulative loss)."""
     if n_samples == 0.0:
         return 0.0
     loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
@@ -156,7 +156,7 @@ def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
 
 @hot
 def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
-    """The log weight log w_v of a cell in which all samples have the same label."""
+    """Return the log weight log w_v of a cell in which all samples have the same label."""
     # For small whole n_samples it is kept in a table, as computing lgamma costs as much as a walk.
     settings = forest.settings[0]
     known = forest.pure
@@ -176,7 +176,7 @@ def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
 
 @hot
 def settled(count: float) -> float:
-    """A count that has faded, or 0 if it is negligible."""
+    """Return a count that has faded, or 0 if it is negligible."""
     # Below 2.2e-308, products take a hundred times as long, and by rounding a count that is
     # multiplied by gamma > 1/2 never gets to 0.
     return count if count > LEAST_COUNT else 0.0

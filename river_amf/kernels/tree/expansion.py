@@ -11,13 +11,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import types
 
 from river_amf.kernels.numba_tools.arrays import (
-    FOREST,
     NONE,
     NOTHING,
-    TREE,
     UNLISTED,
     Array,
     Forest,
@@ -25,8 +22,7 @@ from river_amf.kernels.numba_tools.arrays import (
     Tree,
     view_of,
 )
-from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, NUMBER, part
+from river_amf.kernels.numba_tools.compilation import allocating, helper, hot
 from river_amf.kernels.numba_tools.views import Views
 from river_amf.kernels.tree.estimates import (
     learn_faded_weight,
@@ -95,13 +91,13 @@ EXPANSION = np.dtype(
 EXPANSION_BYTES = EXPANSION.itemsize
 
 Expansion = Any
-EXPANSION_VIEW = Views(EXPANSION, EXPANSION_FIELDS, is_constant=False)
+EXPANSION_VIEW = Views("Expansion", EXPANSION, EXPANSION_FIELDS, is_constant=False)
 expansion_at = view_of(EXPANSION_VIEW)
 
 
 @hot
 def expansion_in(work: Array, n_members: int, n_features: int, n_faded: int) -> Expansion:
-    """A view of `work`, an array of work_size values, which the caller must keep alive."""
+    """Return a view of `work`, an array of work_size values, which the caller must keep alive."""
     expansion = expansion_at(work.ctypes.data)
     at = expansion.handle
     at["member_capacity"], at["feature_capacity"], at["faded_capacity"] = (
@@ -122,7 +118,7 @@ def expansion_in(work: Array, n_members: int, n_features: int, n_faded: int) -> 
 
 @hot
 def work_size(n_members: int, n_features: int, n_faded: int) -> int:
-    """The number of float64 values that an expansion takes."""
+    """Return the number of float64 values that an expansion takes."""
     n_of_member = (MEMBER_BYTES + SPLIT_BYTES) // 8 + 3 * n_features + 2
     return EXPANSION_BYTES // 8 + n_members * n_of_member + n_features + n_faded
 
@@ -148,7 +144,7 @@ def collect_members(
 
 @helper
 def heavier_left(expansion: Expansion, n_cell: int, feature: int, threshold: float) -> bool:
-    """Whether the members of a cell that have the feature weigh at least as much on the left."""
+    """Return whether the members of a cell with the feature weigh at least as much on the left."""
     left, right = 0.0, 0.0
     for k in range(n_cell):
         i = expansion.cell[k]
@@ -161,7 +157,7 @@ def heavier_left(expansion: Expansion, n_cell: int, feature: int, threshold: flo
 
 @hot
 def side_of(value: float, threshold: float, missing_left: bool) -> bool:
-    """Whether a value goes left."""
+    """Return whether a value goes left."""
     return missing_left if math.isnan(value) else value <= threshold
 
 
@@ -300,11 +296,11 @@ def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
             box[1, j] = expansion.boxes[k, 1, j]
 
 
-@part(NUMBER, FOREST, TREE, EXPANSION_VIEW, INTEGER, INTEGER, INTEGER, INTEGER)
+@helper
 def weigh_faded_cell(
     forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
 ) -> float:
-    """The log weight of a cell in a chain, with the members of depth from `first` to `last`."""
+    """Return the log weight of a cell in a chain, with members of depth `first` to `last`."""
     # With fading, there is no closed form: the members are replayed in order of arrival, and their
     # faded counts are written to the node if it is new.
     settings = tree.settings
@@ -342,7 +338,7 @@ def weigh_faded_cell(
 def weigh_cell(
     forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
 ) -> float:
-    """The log weight of a cell in a chain, with the members of depth from `first` to `last`."""
+    """Return the log weight of a cell in a chain, with members of depth `first` to `last`."""
     if tree.settings["fades"]:
         return weigh_faded_cell(forest, tree, expansion, index, first, last, label)
     return log_weight_of_pure(forest, tree.nodes[index]["n_samples"])
@@ -370,7 +366,7 @@ def weigh_chain(
     return growth
 
 
-@part(types.Tuple((INTEGER, INTEGER, NUMBER)), FOREST, TREE, INTEGER, INTEGER, allocates=True)
+@allocating
 def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
     """Split a pure leaf late, as a sample of another label has arrived at `row`."""
     # Returns NOTHING, the newcomer's leaf and the growth of the log wbar of the expanded leaf. If

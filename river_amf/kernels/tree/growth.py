@@ -54,7 +54,7 @@ def grow(tree: Tree, x: Array, row: int) -> tuple[int, int, float]:
     # tree was empty. Otherwise the leaf may still have to be split, if it keeps samples.
     state = tree.state
     if state["root"] == NONE:
-        state["root"] = add_leaf(tree, NONE, x, row)
+        state["root"] = add_leaf(tree, state["root"], x, row)  # without a parent
         return state["root"], NONE, 0.0
     index, split_time, undone = descend(tree, x)
     if split_time < NEVER:
@@ -108,7 +108,7 @@ def add_leaf(tree: Tree, parent: int, x: Array, row: int) -> int:
 
 @helper
 def least_useful_split(tree: Tree, index: int) -> int:
-    """The node whose split a full tree can best do without, or NONE (DESIGN.md: budget)."""
+    """Return the node whose split a full tree can best do without, or NONE (DESIGN.md: budget)."""
     # Of some nodes in a row, it is that with the largest sigma(r_v) / (1 + n), where n are the
     # samples of the smaller child; of equals, up to rounding, the first. Its children are leaves,
     # and it is neither the node that gets a parent nor the parent of that.

@@ -80,7 +80,7 @@ def draw_feature(state: Record, lengths: Array, intensity: Array, rate: float) -
 
 @helper
 def mixed(word: Word) -> Word:
-    """The finalizer of MurmurHash3: a bijection of 32-bit words that mixes their bits well."""
+    """Return the finalizer of MurmurHash3, a bijection of 32-bit words that mixes their bits."""
     word = word ^ (word >> np.uint64(16))
     word = (word * np.uint64(0x85EBCA6B)) & LOW_WORD
     word = word ^ (word >> np.uint64(13))
@@ -90,7 +90,7 @@ def mixed(word: Word) -> Word:
 
 @hot
 def category_as_number(key: Word, feature: int, code: float) -> float:
-    """The number in [0, 1) a tree gives to a category, all distinct (DESIGN.md: categories)."""
+    """Return a tree's number in [0, 1) for a category, all distinct (DESIGN.md: categories)."""
     salt = mixed(key ^ ((np.uint64(feature) * np.uint64(0x9E3779B9)) & LOW_WORD))
     word = np.uint64(code) & LOW_WORD  # more than 2**32 categories take one with a bound
     return float(mixed(mixed(word) ^ salt)) / 4294967296.0
@@ -98,7 +98,7 @@ def category_as_number(key: Word, feature: int, code: float) -> float:
 
 @hot
 def coded(is_categorical: Array, key: Word, j: int, value: float) -> float:
-    """A value of feature j as a tree with this key sees it: its own number for each category."""
+    """Return a value of feature j as a tree with this key sees it: a number for each category."""
     if is_categorical[j] and not math.isnan(value):
         return category_as_number(key, j, value)
     return value

@@ -14,7 +14,6 @@ from river_amf.kernels.numba_tools.arrays import (
     STORE_FULL,
     Forest,
     Record,
-    forest_of,
 )
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
 from river_amf.kernels.tree.sample_store import count_late, is_keeping_rows
@@ -26,13 +25,13 @@ FEW_SAMPLES = 64  # a lack of capacity does not make a chunk smaller than this
 
 @hot
 def needs_tree_votes(settings: Record) -> bool:
-    """Whether the predictions of single trees are needed for a sample that is learned."""
+    """Return whether the predictions of single trees are needed for a sample that is learned."""
     return settings["learns_vote"] or settings["judges_trees"]
 
 
 @hot
 def has_experts(settings: Record) -> bool:
-    """Whether anything besides the trees learns from a sample."""
+    """Return whether anything besides the trees learns from a sample."""
     has_models = settings["n_linear_models"] > 0 or settings["n_trends"] > 0
     return has_models or settings["n_words"] > 0
 
@@ -41,7 +40,7 @@ def has_experts(settings: Record) -> bool:
 def missing_capacity(
     settings: Record, state: Record, n_splits: int, node_capacity: int, box_capacity: int
 ) -> int:
-    """Which capacity a tree lacks for `n_splits` more splits, given the sizes of its arrays."""
+    """Return the capacity that a tree lacks for `n_splits` splits, given its arrays' sizes."""
     n_nodes = max(state["n_nodes"] + 2 * n_splits, 1)  # the first leaf needs no split
     if n_nodes > node_capacity:
         return NODES_FULL
@@ -53,7 +52,7 @@ def missing_capacity(
 
 @hot
 def tree_lacks(forest: Forest, t: int, n_splits: int) -> int:
-    """Which capacity a tree lacks for a number of splits, or for those its budget still allows."""
+    """Return the capacity that a tree lacks for a number of splits, within its budget."""
     settings, state = forest.settings[0], forest.trees[t]
     wanted = min(n_splits, splits_left(settings, state))
     return missing_capacity(settings, state, wanted, forest.nodes.shape[1], forest.boxes.shape[1])
@@ -61,7 +60,7 @@ def tree_lacks(forest: Forest, t: int, n_splits: int) -> int:
 
 @hot
 def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
-    """The number of samples that the capacity allows, as in ready_samples."""
+    """Return the number of samples that the capacity allows, as in ready_samples."""
     few = min(wanted, FEW_SAMPLES)
     n_ready = wanted
     if keeps_rows:
@@ -78,11 +77,10 @@ def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
 
 
 @quick_kernel
-def ready_samples(arena: int, wanted: int) -> int:
-    """The number of samples that the capacity allows, up to `wanted`, or what is short."""
+def ready_samples(forest: Forest, wanted: int) -> int:
+    """Return the number of samples that the capacity allows, up to `wanted`, or what is short."""
     # It assumes that no sample splits a tree more than once. If the capacity allows only a few, it
     # returns STORE_FULL, NODES_FULL or BOXES_FULL.
-    forest = forest_of(arena)
     settings, trees = forest.settings[0], forest.trees
     keeps_rows = is_keeping_rows(settings, trees, count_late(settings, trees))
     return count_ready(forest, wanted, keeps_rows)

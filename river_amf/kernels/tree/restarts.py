@@ -1,7 +1,7 @@
 """Trees that restart once they predict far worse than they used to (DESIGN.md: restarts).
 
 A loss is between 0 and 1: one minus the probability of the label, or a squared error relative to
-its variance. The parts `judge_tree` and `update_error_variance` count it.
+its variance. `count_tree_loss` and `update_error_variance` count it.
 """
 
 from __future__ import annotations

@@ -13,18 +13,14 @@ import math
 import numpy as np
 
 from river_amf.kernels.numba_tools.arrays import (
-    FOREST,
     NONE,
-    TREE,
     UNLISTED,
     Array,
     Forest,
     Record,
     Tree,
-    forest_of,
 )
-from river_amf.kernels.numba_tools.compilation import allocating_kernel, helper, hot
-from river_amf.kernels.numba_tools.parts import INTEGER, NO_VALUE, part
+from river_amf.kernels.numba_tools.compilation import allocating, allocating_kernel, helper, hot
 from river_amf.kernels.tree.random_numbers import LOW_WORD, coded, mixed
 from river_amf.kernels.tree.structure import (
     add_box,
@@ -76,7 +72,7 @@ def span_of_list(
 
 @hot
 def rarity(sample: Record) -> int:
-    """How long a sample stays in lists that are thinned; it is >= k with probability 2^-k."""
+    """Return how long a sample stays in thinned lists; it is >= k with probability 2^-k."""
     word = mixed(np.uint64(sample["number"]) & LOW_WORD)
     n_zeros = 0
     while n_zeros < RAREST and (word >> np.uint64(n_zeros)) & np.uint64(1) == np.uint64(0):
@@ -86,7 +82,7 @@ def rarity(sample: Record) -> int:
 
 @helper
 def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array, n_rare: Array) -> int:
-    """The smallest rarity to keep if at most half of a leaf's samples are to be kept."""
+    """Return the smallest rarity to keep if at most half of a leaf's samples are to be kept."""
     # `n_rare` is working memory, filled with zeros.
     row = tree.nodes[index]["slot"]
     for i in range(len(is_spanning)):
@@ -100,7 +96,7 @@ def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array, n_r
     return rarest
 
 
-@part(NO_VALUE, FOREST, TREE, INTEGER, INTEGER, allocates=True)
+@allocating
 def list_row_and_thin(forest: Forest, tree: Tree, index: int, newest: int) -> None:
     """Put a row at the head of a leaf's list, then drop some, as there are too many."""
     # Those that span its box stay, and the rarest of the others, which are at most half of the
@@ -138,7 +134,7 @@ def drop_common(forest: Forest, tree: Tree, index: int, is_spanning: Array, leas
     tree.links[last] = NONE
 
 
-@part(NO_VALUE, FOREST, TREE)
+@helper
 def release_rows(forest: Forest, tree: Tree) -> None:
     """Replace the samples that leaves keep by boxes, as the budget is spent (DESIGN.md: budget)."""
     for index in range(tree.state["n_nodes"]):
@@ -179,7 +175,7 @@ def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
 
 @hot
 def is_listed(links: Array, row: int) -> bool:
-    """Whether a leaf of any tree keeps a row."""
+    """Return whether a leaf of any tree keeps a row."""
     for t in range(len(links)):
         if links[t, row] != UNLISTED:
             return True
@@ -187,9 +183,8 @@ def is_listed(links: Array, row: int) -> bool:
 
 
 @allocating_kernel
-def compact_rows(arena: int) -> None:
+def compact_rows(forest: Forest) -> None:
     """Remove the rows that no leaf keeps from the store, without changing the order."""
-    forest = forest_of(arena)
     counters, trees, nodes = forest.counters[0], forest.trees, forest.nodes
     rows, samples, links = forest.rows, forest.samples, forest.links
     n_rows = 0
@@ -219,7 +214,7 @@ def compact_rows(arena: int) -> None:
 
 @hot
 def count_late(settings: Record, trees: Array) -> int:
-    """The number of trees whose leaves keep samples."""
+    """Return the number of trees whose leaves keep samples."""
     n_late = 0
     for t in range(len(trees)):
         n_late += splits_late(settings, trees[t])
@@ -228,14 +223,14 @@ def count_late(settings: Record, trees: Array) -> int:
 
 @hot
 def is_keeping_rows(settings: Record, trees: Array, n_late: int) -> bool:
-    """Whether samples are stored: the leaves of some tree keep them, or may do so again."""
+    """Return whether samples are stored: the leaves of some tree keep them, or may do so again."""
     may_restart = settings["drift_threshold"] > 0.0 and len(trees) > 1
     return n_late > 0 or (may_restart and not settings["split_pure"])
 
 
 @hot
 def have_released(forest: Forest, n_late: int) -> bool:
-    """Whether fewer than `n_late` trees still keep samples; if none do, the store is cleared."""
+    """Return whether fewer than `n_late` trees keep samples; if none does, clear the store."""
     settings, trees = forest.settings[0], forest.trees
     n_late_now = count_late(settings, trees)
     if n_late_now < n_late and not is_keeping_rows(settings, trees, n_late_now):

@@ -36,7 +36,7 @@ def range_extension(low: float, high: float, value: float) -> float:
 
 @hot
 def extension_rate(box: Array, x: Array, intensity: Array, n_features: int) -> float:
-    """The rate sum_j lambda_j e_j at which x calls for a split above a box [MF, algorithm 4]."""
+    """Return the rate sum_j lambda_j e_j of a split above a box, given x [MF, algorithm 4]."""
     rate = 0.0
     for j in range(n_features):
         rate += intensity[j] * range_extension(box[0, j], box[1, j], x[j])
@@ -45,7 +45,7 @@ def extension_rate(box: Array, x: Array, intensity: Array, n_features: int) -> f
 
 @hot
 def count_missing(x: Array, n_features: int) -> int:
-    """The number of missing values."""
+    """Return the number of missing values."""
     n_missing = 0
     for j in range(n_features):
         n_missing += math.isnan(x[j])
@@ -54,7 +54,7 @@ def count_missing(x: Array, n_features: int) -> int:
 
 @hot
 def is_inside(box: Array, x: Array, n_features: int, n_missing: int) -> bool:
-    """Whether a box contains x, apart from its missing values."""
+    """Return whether a box contains x, apart from its missing values."""
     # There are no branches, so that several features are compared at once. A missing value counts
     # as outside twice.
     n_outside = 0
@@ -100,37 +100,37 @@ def hull_of_rows(
 
 @hot
 def is_leaf(node: Record) -> bool:
-    """Whether a node has no children."""
+    """Return whether a node has no children."""
     return node["left"] == NONE
 
 
 @hot
 def keeps_samples(node: Record) -> bool:
-    """Whether a node is a pure leaf that keeps its samples; all other nodes have a box."""
+    """Return whether a node is a pure leaf that keeps its samples; all other nodes have a box."""
     return node["n_rows"] > 0
 
 
 @hot
 def longest_list(settings: Record) -> int:
-    """The number of samples that a pure leaf may keep before its list is thinned."""
+    """Return the number of samples that a pure leaf may keep before its list is thinned."""
     return max(settings["longest_list"], 8 * settings["n_features"])
 
 
 @hot
 def is_spent(settings: Record, state: Record) -> bool:
-    """Whether the tree's budget allows no further split (DESIGN.md: budget)."""
+    """Return whether the tree's budget allows no further split (DESIGN.md: budget)."""
     return state["n_nodes"] + 2 > settings["max_nodes"]
 
 
 @hot
 def splits_late(settings: Record, state: Record) -> bool:
-    """Whether new leaves keep their samples and are split only when they are no longer pure."""
+    """Return whether new leaves keep their samples and are split once they are not pure."""
     return not settings["split_pure"] and not is_spent(settings, state)
 
 
 @hot
 def splits_left(settings: Record, state: Record) -> int:
-    """The number of splits that the budget still allows (DESIGN.md: budget)."""
+    """Return the number of splits that the budget still allows (DESIGN.md: budget)."""
     return (settings["max_nodes"] - state["n_nodes"]) // 2
 
 
@@ -192,13 +192,13 @@ def clear_box(tree: Tree, index: int) -> None:
 
 @view
 def box_of(tree: Tree, node: Record) -> Array:
-    """The box of a node that keeps no samples."""
+    """Return the box of a node that keeps no samples."""
     return tree.boxes[node["slot"]]
 
 
 @hot
 def time_of(tree: Tree, node: Record) -> float:
-    """The creation time of a node: the time of the split above it, 0 for the root."""
+    """Return the creation time of a node: the time of the split above it, 0 for the root."""
     parent = node["parent"]
     return 0.0 if parent == NONE else tree.nodes[parent]["split_time"]
 
@@ -229,14 +229,14 @@ def replace_child(tree: Tree, parent: int, old: int, new: int) -> None:
 
 @hot
 def sibling_of(tree: Tree, index: int) -> int:
-    """The other child of a node's parent."""
+    """Return the other child of a node's parent."""
     parent = tree.nodes[tree.nodes[index]["parent"]]
     return np.int64(parent["right"] if parent["left"] == index else parent["left"])  # type: ignore[return-value]
 
 
 @hot
 def pass_on(settings: Record, node: Record, mass: float) -> tuple[float, float]:
-    """Which part of the mass that reaches a node it keeps, and which it passes on."""
+    """Return which part of the mass that reaches a node it keeps, and which it passes on."""
     # A leaf keeps all; without aggregation, the other nodes pass on all (DESIGN.md: prediction).
     if is_leaf(node):
         return mass, 0.0
@@ -248,14 +248,14 @@ def pass_on(settings: Record, node: Record, mass: float) -> tuple[float, float]:
 
 @hot
 def heavier_child(nodes: Array, node: Record) -> int:
-    """The child with more samples, or the left one in a tie (DESIGN.md: missing values)."""
+    """Return the child with more samples, or the left one in a tie (DESIGN.md: missing values)."""
     heavier_right = nodes[node["right"]]["n_samples"] > nodes[node["left"]]["n_samples"]
     return node["right"] if heavier_right else node["left"]
 
 
 @hot
 def next_node(nodes: Array, node: Record, x: Array) -> int:
-    """The child that x goes to: left if x <= threshold, the heavier one if the value is missing."""
+    """Return the child that x goes to: left if x <= threshold, the heavier if it is missing."""
     value = x[unsigned(node["feature"])]
     if value <= node["threshold"]:
         return node["left"]

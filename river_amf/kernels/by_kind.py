@@ -1,0 +1,20 @@
+"""Functions with a body for each kind of forest, to be imported from here alone.
+
+The bodies are for plain classifiers, other classifiers, and regressors.
+"""
+
+from river_amf.kernels.classification import experts, label_trees, linear_models, opinion_pool
+from river_amf.kernels.features import correlation, intensity, standardisation
+from river_amf.kernels.numba_tools.compilation import choose, nothing
+from river_amf.kernels.regression import target_pool, target_trees, trends
+
+learn_tree = choose(label_trees.learn_tree, label_trees.learn_tree, target_trees.learn_tree)
+take_vote = choose(opinion_pool.take_vote, opinion_pool.take_vote, target_trees.take_vote)
+score_tree = choose(nothing, opinion_pool.count_tree_loss, target_trees.update_error_variance)
+pool_votes = choose(nothing, opinion_pool.pool_votes, target_pool.pool_votes)
+learn_vote = choose(nothing, opinion_pool.learn_vote, target_pool.learn_vote)
+weigh_features = choose(nothing, intensity.weigh_features, correlation.weigh_features)
+run_experts = choose(nothing, experts.run_experts, trends.run_experts)
+standardise = choose(nothing, standardisation.standardise, standardisation.standardise)
+run_linear_model = choose(nothing, linear_models.run_linear_model, nothing)
+follow_trends = choose(nothing, nothing, trends.follow_trends)

@@ -1,0 +1,41 @@
+"""Trees of a classifier, where they differ from those of a regression: predicting and learning."""
+
+from __future__ import annotations
+
+from river_amf.kernels.numba_tools.arrays import NONE, NOTHING, Array, Forest, Tree
+from river_amf.kernels.numba_tools.compilation import helper
+from river_amf.kernels.tree.aggregation import aggregate_upwards
+from river_amf.kernels.tree.expansion import expand_leaf
+from river_amf.kernels.tree.growth import grow
+from river_amf.kernels.tree.sample_store import list_row, list_row_and_thin, release_rows
+from river_amf.kernels.tree.structure import is_spent, keeps_samples, longest_list
+
+
+@helper
+def learn_tree(
+    forest: Forest, tree: Tree, x: Array, target: float, weight: float, context: Array, row: int
+) -> int:
+    """Learn a sample in one tree; return NOTHING, or which capacity of the tree is used up."""
+    # If it has, or if memory runs out here, the function can be called again: so far, only boxes
+    # have been extended, so the next walk reaches the same leaf without drawing, and there draws
+    # the same splits.
+    settings, state = tree.settings, tree.state
+    is_new, spent = state["root"] == NONE, is_spent(settings, state)
+    leaf, changed, log_growth = grow(tree, x, row)
+    if not is_new:
+        label, node = int(target), tree.nodes[leaf]
+        if changed == NONE and keeps_samples(node):
+            if tree.counts[leaf, label] == node["n_samples"]:  # still pure
+                if node["n_rows"] < longest_list(settings):
+                    list_row(tree, leaf, row)
+                else:
+                    list_row_and_thin(forest, tree, leaf, row)
+            else:
+                changed = leaf
+                missing, leaf, log_growth = expand_leaf(forest, tree, leaf, row)
+                if missing != NOTHING:
+                    return missing
+        if is_spent(settings, state) and not spent:
+            release_rows(forest, tree)
+    aggregate_upwards(tree, leaf, int(target), weight, changed, log_growth)
+    return NOTHING
