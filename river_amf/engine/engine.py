@@ -39,8 +39,8 @@ from river_amf.kernels import (
     RELEASED,
     TOO_HEAVY,
 )
-from river_amf.state.arena import Arena
-from river_amf.state.layout import LOCATION, LOWER, UPPER
+from river_amf.state.arena import Arena, Array
+from river_amf.state.layout import FIELDS, LAYOUT, LOCATION, LOWER, PENDING_FIELDS, UPPER
 
 Predict = Callable[[Any, Any], Any]  # engine, x
 Learn = Callable[[Any, Any, Any, float, Any], None]  # engine, x, y, weight, parameters
@@ -319,36 +319,44 @@ class Engine(Guarded):
 
     # Copies
 
-    def close_gaps(self) -> None:
-        """Close the gaps in the store of samples."""
-        # The gaps depend on the capacity of the store, so equal models could give unequal pickles.
+    def used_arrays(self) -> dict[str, Array]:
+        """Return views of the arrays that belong to copies and files."""
+        # Gaps in the store depend on its capacity, so equal models could give unequal pickles.
         self.late.hold(self.arena)
-        if self.arena is not None:
-            kernels.compact_rows(self.arena)
-            self.replace(Learned(*self.learned))
+        if self.arena is None:
+            return {}
+        kernels.compact_rows(self.arena)
+        self.replace(Learned(*self.learned))
+        late = self.late.arrays(self.arena) if self.late.waiting else {}
+        return self.arena.used_arrays() | late
+
+    def restore(self, schema: Schema, arrays: dict[str, Array]) -> Self:
+        """Take over a schema and the arrays of a copy or file."""
+        late = {name: arrays.pop(name) for name in PENDING_FIELDS if name in arrays}
+        self.learned = Learned(schema, Arena(arrays) if arrays else None)
+        self.late = LateLabels(late)
+        return self
 
     def _snapshot(self) -> dict[str, Any]:
         """Return copies of all that has been learned."""
-        self.close_gaps()
-        schema, arena = self.learned
-        state: dict[str, Any] = {"schema": schema.copy(), "arena": None}
-        if arena is not None:
-            state["arena"] = arena.__getstate__()
-            if self.late.waiting:
-                state["late"] = self.late.arrays(arena)
-        return state
+        arrays = {name: array.copy() for name, array in self.used_arrays().items()}
+        return {"schema": self.schema.copy(), "layout": LAYOUT, "arrays": arrays}
 
     def __getstate__(self) -> dict[str, Any]:
         return self.run(self._snapshot)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        if state["layout"] != LAYOUT:
+            raise ValueError(
+                "this forest was saved by another release of river_amf (its array layout is "
+                f"{state['layout']}, this release has {LAYOUT}); load it with that release"
+            )
         Engine.__init__(self)
-        arena = None
-        if state["arena"] is not None:
-            arena = Arena.__new__(Arena)
-            arena.__setstate__(state["arena"])
-        self.learned = Learned(state["schema"], arena)
-        self.late = LateLabels.of_arrays(state["late"]) if "late" in state else self.late
+        fields, arrays = FIELDS | PENDING_FIELDS, {}
+        for name, array in state["arrays"].items():  # a dtype of a pickle changes later pickles
+            arrays[name] = np.empty(array.shape, fields[name].dtype)
+            arrays[name][...] = array
+        self.restore(state["schema"], arrays)
 
     def twin(self) -> Self:
         """Return a copy."""

@@ -40,10 +40,16 @@ class LateLabels:
     The last prediction may still be in the buffer of the arena (`hold`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, arrays: dict[str, NDArray[Any]] | None = None) -> None:
         self.waiting: OrderedDict[int, tuple[bytes, Numbers]] = OrderedDict()  # by number
         self._numbers: dict[bytes, list[int]] = {}  # by key
         self._next = 0
+        if arrays:  # of a copy or a file
+            keys, lengths, votes, made_by = (arrays[name] for name in PENDING_FIELDS)
+            content, ends = keys.tobytes(), np.cumsum(lengths).tolist()
+            for k, (start, end) in enumerate(itertools.pairwise([0, *ends])):
+                kept = np.concatenate([votes[k].ravel(), made_by[k]])
+                self.keep(content[start:end], kept, len(lengths))
 
     @property
     def nbytes(self) -> int:
@@ -184,17 +190,6 @@ class LateLabels:
             "pending_votes": votes,
             "pending_made_by": made_by,
         }
-
-    @classmethod
-    def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> LateLabels:
-        """Return the predictions of a copy or a file."""
-        twin = cls()
-        keys, lengths, votes, made_by = (arrays[name] for name in PENDING_FIELDS)
-        content, ends = keys.tobytes(), np.cumsum(lengths).tolist()
-        for k, (start, end) in enumerate(itertools.pairwise([0, *ends])):
-            kept = np.concatenate([votes[k].ravel(), made_by[k]])
-            twin.keep(content[start:end], kept, len(lengths))
-        return twin
 
 
 def mask_unknown(schema: Schema) -> bool:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from river_amf.engine.engine import Engine
-from river_amf.engine.growth import Learned
 from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.settings import (
     Parameters,
@@ -25,7 +24,6 @@ from river_amf.inputs.targets import Targets
 from river_amf.persistence import validation
 from river_amf.persistence.validation import require
 from river_amf.persistence.values import from_json, to_json
-from river_amf.state.arena import Arena
 from river_amf.state.layout import PENDING_FIELDS, REGRESSION, Array
 
 Arrays = dict[str, Array]
@@ -98,15 +96,10 @@ def _distinct(items: list[Any]) -> list[Hashable]:
 def engine_to_file(engine: Engine) -> tuple[dict[str, Any], Arrays]:
     """Return an engine as JSON and arrays, without what can be derived from these."""
     # The arrays are views, so the engine must not change while they are used.
-    engine.close_gaps()
-    schema, arena = engine.learned
-    header = schema_to_json(schema)
-    if arena is None:
-        return header, {}
-    arrays = arena.used_arrays()
-    del arrays["settings"], arrays["is_categorical"]
-    late = engine.late.arrays(arena) if engine.late.waiting else {}
-    return header, arrays | late
+    arrays = engine.used_arrays()
+    for name in ("settings", "is_categorical") if arrays else ():
+        del arrays[name]
+    return schema_to_json(engine.schema), arrays
 
 
 def engine_of_file(parameters: Parameters, header: dict[str, Any], arrays: Arrays) -> Engine:
@@ -114,17 +107,16 @@ def engine_of_file(parameters: Parameters, header: dict[str, Any], arrays: Array
     late = {name: arrays.pop(name) for name in PENDING_FIELDS if name in arrays}
     schema = schema_from_json(header, parameters, is_trained=bool(arrays))
     require(not header, f"entries {shown([*header])}")
-    engine = Engine()
-    arena = _arena_of_file(parameters, schema, arrays) if arrays else None
-    engine.learned = Learned(schema, arena)
-    if late and arena is not None:
-        validation.check_pending(late, arena)
-        engine.late = LateLabels.of_arrays(late)
+    whole = _whole(parameters, schema, arrays) if arrays else {}
+    engine = Engine().restore(schema, whole)
+    if late and engine.arena is not None:
+        validation.check_pending(late, engine.arena)
+        engine.late = LateLabels(late)
     return engine
 
 
-def _arena_of_file(parameters: Parameters, schema: Schema, arrays: Arrays) -> Arena:
-    """Return the arena of a file, or raise FileError."""
+def _whole(parameters: Parameters, schema: Schema, arrays: Arrays) -> Arrays:
+    """Return all arrays of an arena, given those of a file, or raise FileError."""
     labels, vocabulary = schema.labels, schema.vocabulary
     require(labels or parameters.task != REGRESSION, "trees without any origin of targets")
     n_classes = max(labels.n_classes, least_classes(parameters))
@@ -140,4 +132,4 @@ def _arena_of_file(parameters: Parameters, schema: Schema, arrays: Arrays) -> Ar
     whole = validation.whole(arrays, derived)
     require(len(whole["trees"]) == parameters.n_estimators, "number of trees")
     validation.check(whole, schema.columns_by_slot)
-    return Arena.of(whole)
+    return whole

@@ -14,7 +14,7 @@ from river_amf.inputs.schema import Schema
 from river_amf.parameters import Parameters as Parameters
 from river_amf.parameters import automatic_dirichlet
 from river_amf.state import layout
-from river_amf.state.arena import Arena, set_prior
+from river_amf.state.arena import Arena, first_arena, set_prior
 
 # The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more).
 # Splitting a leaf of that size takes milliseconds, and determines the weights of its children to a
@@ -46,7 +46,8 @@ def begin(parameters: Parameters) -> Arena:
     linear_models["vote_weight"] = FIRST_LINEAR_WEIGHT
     trends = np.zeros(n_trends, layout.TREND)
     trends["key"], trends["newest_weight"] = others[n_linear_models:], 1.0
-    arena = Arena(settings_of(parameters, least_classes(parameters)), trees, linear_models, trends)
+    settings = settings_of(parameters, least_classes(parameters))
+    arena = first_arena(settings, trees, linear_models, trends)
     arena.counters["newest_profile"] = 1.0
     arena.errors[:] = first_errors(len(arena.errors))
     arena.counters["sparse_weight"] = kernels.FIRST_SPARSE_WEIGHT if has_words(parameters) else 0.0

@@ -27,7 +27,6 @@ from river_amf.state.layout import (
     FIELDS,
     HANDLE,
     LAST_TARGET,
-    LAYOUT,
     LOCATION,
     LOCATION_THEN,
     MISSING_CODE,
@@ -142,21 +141,8 @@ class Arena:
 
         def __getattr__(self, name: str) -> Array: ...
 
-    def __init__(self, settings: Array, trees: Array, linear_models: Array, trends: Array) -> None:
-        capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
-        capacities = lengths_of_classes(settings, int(settings["n_classes"][0]))
-        capacities |= lengths_of_features(settings, 0) | lengths_of_experts(settings, len(trees))
-        capacities |= lengths_of_categorical(settings, 0)
-        capacities |= lengths_of_words(settings, int(settings["n_words"][0]))
-        capacities |= {"node": capacity, "box": capacity, "row": 0, "place": 1}
-        counters = np.zeros(1, COUNTERS)
-        counters["newest_weight"] = 1.0
-        given = {"settings": settings, "counters": counters, "trees": trees}
-        given |= {"linear_models": linear_models, "trends": trends}
-        self._begin(given | defaults(capacities, FIELDS.keys() - given))
-
-    def _begin(self, arrays: dict[str, Array]) -> None:
-        """Take over arrays, and create those that are not part of a copy."""
+    def __init__(self, arrays: dict[str, Array]) -> None:
+        """Take over the arrays of a copy, and create those that are not part of it."""
         capacities: dict[str, int] = {}
         for name, array in arrays.items():
             capacities.update(_named_lengths(name, array))
@@ -397,30 +383,20 @@ class Arena:
         used = shapes(lengths)
         return {name: getattr(self, name)[tuple(map(slice, used[name]))] for name in COPIED}
 
-    @classmethod
-    def of(cls, arrays: dict[str, Array]) -> Arena:
-        """Return an arena that takes over the arrays of a copy."""
-        arena = cls.__new__(cls)
-        arena._begin(arrays)
-        return arena
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Return copies of the arrays without their spare capacity, and their layout."""
-        copies: dict[str, Any] = {name: array.copy() for name, array in self.used_arrays().items()}
-        return copies | {"layout": LAYOUT}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        layout = state.pop("layout", None)
-        if layout != LAYOUT:
-            raise ValueError(
-                f"this forest was saved by another release of river_amf (its array layout is "
-                f"{layout}, this release has {LAYOUT}); load it with that release"
-            )
-        # copied to the dtypes of `FIELDS`: those of a pickle are equal, but change later pickles
-        arrays = {name: np.empty(array.shape, FIELDS[name].dtype) for name, array in state.items()}
-        for name, array in state.items():
-            arrays[name][...] = array
-        self._begin(arrays)
+def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Array) -> Arena:
+    """Return the arena of a forest that has not learned any samples."""
+    capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
+    capacities = lengths_of_classes(settings, int(settings["n_classes"][0]))
+    capacities |= lengths_of_features(settings, 0) | lengths_of_experts(settings, len(trees))
+    capacities |= lengths_of_categorical(settings, 0)
+    capacities |= lengths_of_words(settings, int(settings["n_words"][0]))
+    capacities |= {"node": capacity, "box": capacity, "row": 0, "place": 1}
+    counters = np.zeros(1, COUNTERS)
+    counters["newest_weight"] = 1.0
+    given = {"settings": settings, "counters": counters, "trees": trees}
+    given |= {"linear_models": linear_models, "trends": trends}
+    return Arena(given | defaults(capacities, FIELDS.keys() - given))
 
 
 def _keys_of_draws(linear_models: Array, trends: Array) -> list[int]:

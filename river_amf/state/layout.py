@@ -22,7 +22,7 @@ def _record(*fields: tuple[str, str]) -> np.dtype[Any]:
     return np.dtype([*fields], align=True)
 
 
-# All records are aligned and have no padding, as the bytes of padding would be undefined in a copy.
+# Records have no padding, as its bytes would be undefined in a copy.
 
 # Values that follow from the parameters, features and labels. The kernels only read them.
 SETTINGS = _record(
@@ -108,9 +108,7 @@ TREE = _record(
     ("error_squares", "f8"),  # their weighted sum
 )
 
-# One record per node: 64 bytes, which is one cache line, with everything that a walk reads of a
-# node except its counts and its box. Links are 32-bit, as no tree comes near 2**31 nodes. Times,
-# thresholds and sums of weights are float64, for the sake of timestamps and long streams.
+# One record per node: a cache line of 64 bytes, with what a walk reads but for counts and box.
 NODE = _record(
     ("threshold", "f8"),
     ("odds", "f8"),  # exp(log_odds) / 2**(512 odds_scale), as exp(-4000) underflows float64
@@ -125,8 +123,7 @@ NODE = _record(
     ("n_rows", "i4"),  # number of samples that a leaf keeps, 0 where there is a box
 )
 
-# One record per feature: the statistics behind its range and its relevance. In weighted sums, older
-# samples count less.
+# One record per feature: statistics for its range and its relevance, faded with the samples.
 FEATURE = _record(
     ("n_recent", "i8"),  # number of values kept for the range
     ("n_missing", "i8"),  # samples without a value, since the first one
@@ -141,8 +138,7 @@ FEATURE = _record(
     ("relevance", "f8"),
 )
 
-# One record per word, which is a numeric feature of which an absent one is 0. Slot 0 is for the
-# constant 1.
+# One record per word. Slot 0 is for the constant 1.
 WORD = _record(
     ("uses", "i8"),  # samples with the word, halved whenever words are forgotten
     ("column", "i8"),  # 1 + the column that trees see it in; 0 for none, or CHOSEN
@@ -201,17 +197,15 @@ def kind_of(settings: Any) -> int:
     return CLASSIFIER if any(settings[name] for name in _EXTRAS) else PLAIN_CLASSIFIER
 
 
-# What fading keeps for each node: a row with its faded share, the sum of its faded counts, and the
-# faded counts themselves; in a regression the faded mean and sum of squares instead of counts.
+# What fading keeps of a node: its share, the sum of counts, and these, or mean and squares.
 FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
 
-# What a node keeps of real targets besides their weight: their mean, and the sum of squares about
-# it. The same order holds for what is faded.
+# What a node keeps of real targets: their mean, and the sum of squares about it.
 MEAN, SQUARES = 0, 1
 
-# The prediction of a real target by a voter and by the forest: the value, and its variance
-# (a voter) or standard deviation (the forest). A tree adds the estimate of its leaf, the forest two
-# quantiles; the caller puts the level between them in the place of the lower one, or 0 for none.
+# The prediction of a real target: the value, and its variance (a voter) or standard deviation (the
+# forest). A tree adds the estimate of its leaf, the forest two quantiles; the level between them is
+# passed in the place of the lower one, 0 for none.
 LOCATION, SPREAD, LOWER, UPPER = 0, 1, 2, 3
 LEAF = 2
 OF_VOTER = 3  # numbers in the prediction of a voter
@@ -227,14 +221,12 @@ MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, 
 N_RECENT_ERRORS = 2  # means of recent errors that may be voters
 N_STACKED = 9  # voters of the largest stack
 
-# The state of the forest in a prediction: its version, its numbers of samples and labels, the
-# corrections by recent errors, the last target, and the prediction of a real target.
+# The state of the forest in a prediction; the last two are the prediction of a real target.
 VERSION, N_LEARNED, N_KNOWN, FAST_ERROR, SLOW_ERROR, LAST_TARGET = range(6)
 LOCATION_THEN, SPREAD_THEN, N_MADE_BY = 6, 7, 8
 
-# The context of a sample that is learned: its number; how many were learned between its prediction
-# and its label; and if there were any, the state above, the trend, and from `RESTARTED` on for each
-# tree of a classifier, whether it has restarted since.
+# The context of a sample that is learned: its number; how many were learned since its prediction;
+# if any, the state above, the trend, and for each tree of a classifier whether it has restarted.
 SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 8, 9
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
@@ -252,7 +244,7 @@ class Field(NamedTuple):
     """An array of a forest: its dtype, its axes, and the value that fills spare capacity."""
 
     dtype: Any
-    axes: tuple[str | int, ...]  # each one of `AXES`, whose lengths vary, or a fixed length
+    axes: tuple[str | int, ...]  # names of axes of variable length (see below), and fixed lengths
     fill: float = 0.0
     is_copied: bool = True  # to pickles, copies and files; kernels refill all other arrays
 
@@ -266,29 +258,11 @@ class Field(NamedTuple):
         return tuple(axis if isinstance(axis, int) else lengths[axis] for axis in self.axes)
 
 
-# The axes of variable length (their lengths are in the functions below). `vote` is the prediction
-# of a voter: a number for each class, or for a real target the four above. `moment` and `faded` are
-# the classes, with fading plus two, or the mean and sum of squares of real targets. `place` is that
-# of each category (`place_of`). With linear models: `timescale`, at which features are
-# standardised; `draw` of random Fourier features; `linear_class`, the classes; `input`, an
-# intercept and the features or cosines; `onehot`, the categorical features. `voter` is all trees,
-# linear models, trends, and the stack of trends. With trends: `fit`, a single one; `term` and
-# `wave`, their inputs; `profile` and `residual`, features; `category_profile`, categorical
-# features. `tree_target` is the targets of trees, of which a trend makes two; `stack`, the stacks
-# of a regression.
-LINEAR_AXES = ("linear_model", "timescale", "draw", "linear_class", "input", "onehot")
-AXES_OF_TRENDS = ("trend", "fit", "term", "wave", "profile", "category_profile", "residual")
-AXES = (
-    *("tree", "voter", "vote", "feature", "class", "moment", "faded", "target", "score", "error"),
-    *("context", "place"),
-    *LINEAR_AXES,
-    *("cosine", "tree_target", "stack"),
-    *AXES_OF_TRENDS,
-    *("word", "sparse_word", "node", "box", "row"),
-)
 UNDEFINED = {"node", "box"}  # for speed, capacity on these is filled when a kernel adds an entry
 
-# The arrays of a forest. To kernels they are attributes of a view (`kernels.numba_tools.views`).
+# The arrays of a forest, to kernels the attributes of a view (`kernels.numba_tools.views`). The
+# functions below have the lengths of the axes. `vote` is the prediction of a voter, `moment` and
+# `faded` what is kept of labels or targets, and `place` that of a category (`place_of`).
 FIELDS = {
     "settings": Field(SETTINGS, (1,)),
     "counters": Field(COUNTERS, (1,)),
@@ -356,10 +330,17 @@ FIELDS = {
     "pure": Field(np.float64, (N_PURE, 3), np.nan, is_copied=False),
 }
 
+
+def _axes(fields: dict[str, Field]) -> list[str]:
+    """Return the axes of variable length of some arrays."""
+    axes = (axis for field in fields.values() for axis in field.axes if isinstance(axis, str))
+    return [*dict.fromkeys(axes)]
+
+
+AXES = _axes(FIELDS)
 COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
 
-# The predictions for delayed labels in a file: their keys, one behind the other, the votes, and the
-# state of the forest that made them.
+# The predictions for delayed labels in copies and files.
 PENDING_FIELDS = {
     "pending_keys": Field(np.uint8, ("key_byte",)),
     "pending_key_lengths": Field(np.int64, ("pending",)),
@@ -380,9 +361,8 @@ OUTPUT_FIELDS = {
     "terms": Field(np.float64, ("fit", 4, "wave")),
 }
 
-# How the kernels find an arena: the addresses of its arrays, and the capacity along each axis.
-# Passing an array as an argument costs as much as visiting a few nodes; passing the address of this
-# record costs next to nothing.
+# The arena for kernels: the addresses of its arrays, and the capacity along each axis. Passing the
+# address of this record costs less than passing an array.
 HANDLE = np.dtype(
     [(name, "i8") for name in FIELDS]
     + [(f"{axis}_capacity", "i8") for axis in AXES]
@@ -396,8 +376,7 @@ HANDLE = np.dtype(
     ]
 )
 
-# How they find a block of samples, and what to do with it: the arrays of `arena.Block`, of which
-# most are for the samples of one chunk.
+# A block of samples for kernels: the arrays of `arena.Block`, most of them for one chunk.
 BLOCK_FIELDS = {
     "values": Field(np.float64, ("sample", "column")),
     "targets": Field(np.float64, ("sample",)),  # the index of each label, or a number
@@ -416,17 +395,12 @@ BLOCK_FIELDS = {
     "terms": Field(np.float64, ("fit", 4, "wave")),  # one sample, as the trends take it
     "next_samples": Field(np.int64, ("voter",)),  # where each tree or linear model resumes
 }
-BLOCK_AXES = (
-    *("sample", "column", "answer", "chunk", "tree", "feature", "vote"),
-    *("voter", "linear_model", "timescale", "input", "tree_target", "fit", "wave"),
-    *("context", "late"),
-)
+BLOCK_AXES = _axes(BLOCK_FIELDS)
 BLOCK = np.dtype(
     [(name, "i8") for name in BLOCK_FIELDS]
     + [(f"{axis}_capacity", "i8") for axis in BLOCK_AXES]
     + [("predicts", "i8"), ("learns", "i8")]
-    # what has been done of the chunk that is under way, see `kernels.chunks`; and the number of
-    # trees that kept samples before it
+    # how far the chunk under way is (`kernels.chunks`), and how many trees kept samples before it
     + [("stage", "i8"), ("n_late", "i8")]
 )
 
@@ -500,20 +474,15 @@ def lengths_of_categorical(settings: Array, n_categorical: int) -> dict[str, int
 
 def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the trees and linear models."""
-    # The first linear model takes the features at the first timescale, any other one random Fourier
-    # features at a timescale of its own; so does the last trend. The mix of the trends is a voter,
-    # too.
+    # All linear models but the first, and the last trend, have random Fourier features, each at a
+    # timescale of its own. The mix of the trends is a voter, too.
     n_linear_models, n_trends = int(settings["n_linear_models"][0]), int(settings["n_trends"][0])
-    has_trends = int(n_trends > 0)
+    has_trends, has_sparse = int(n_trends > 0), int(settings["has_sparse_expert"][0])
     n_draws = max(n_linear_models - 1, 0) + has_trends
     return {
         "tree": n_trees,
         "context": RESTARTED + n_trees,
-        "voter": n_trees
-        + n_linear_models
-        + n_trends
-        + has_trends
-        + int(settings["has_sparse_expert"][0]),
+        "voter": n_trees + n_linear_models + n_trends + has_trends + has_sparse,
         "linear_model": n_linear_models,
         "timescale": max(n_draws, min(n_linear_models, 1)),
         "draw": n_draws,

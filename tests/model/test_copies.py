@@ -17,7 +17,7 @@ import test_presence
 from forests import STREAM, VARIANTS, content, learn, trained, variants, visits
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, load
-from river_amf.state import arena as state
+from river_amf.engine import engine
 from river_amf.state import layout
 
 
@@ -173,7 +173,7 @@ def test_clones_become_the_same_model(parameters):
 
 def test_pickle_of_another_layout_is_refused(monkeypatch):
     data = pickle.dumps(trained(STREAM[:50]))
-    monkeypatch.setattr(state, "LAYOUT", "another")
+    monkeypatch.setattr(engine, "LAYOUT", "another")
     with pytest.raises(ValueError, match="another release"):
         pickle.loads(data)
 

@@ -32,7 +32,7 @@ def test_lists_and_store_stay_short():
         arena = model._arena
         for lists, n_nodes in zip(arena.nodes["n_rows"], arena.trees["n_nodes"], strict=True):
             assert lists[:n_nodes].max() <= LONGEST
-    state = arena.__getstate__()
+    state = arena.used_arrays()
     assert len(state["rows"]) <= 2 * LONGEST  # the trees keep almost the same samples
     assert len(arena.rows) <= 8 * LONGEST
 
