@@ -37,7 +37,7 @@ def _check(wanted: str, is_good: Callable[[Any], bool], *, optional: bool = Fals
 def _is_integer(value: Any, low: int, high: float) -> bool:
     # numpy counts durations as integers, and Python booleans
     is_other = isinstance(value, bool | np.timedelta64)
-    return isinstance(value, numbers.Integral) and not is_other and low <= value <= high
+    return isinstance(value, numbers.Integral) and not is_other and low <= int(value) <= high
 
 
 def integer(low: int, high: float = LARGEST_INTEGER, *, optional: bool = False) -> Check:

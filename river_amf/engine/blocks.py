@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.engine.engine import Engine
-from river_amf.engine.growth import Learned, events, growth_factor, with_ready
+from river_amf.engine.growth import Learned, growth_factor, with_ready
 from river_amf.engine.settings import Parameters
 from river_amf.inputs.columns import (
     NewCategory,
@@ -31,7 +31,7 @@ from river_amf.inputs.columns import (
     sample_at,
 )
 from river_amf.inputs.frames import Column
-from river_amf.inputs.invalid import INVALID, in_row
+from river_amf.inputs.invalid import in_row
 from river_amf.inputs.kinds import check_totals
 from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
@@ -150,14 +150,8 @@ class _Learner:
     def run(self) -> BlockAnswers:
         """Check all rows, then learn them."""
         engine, weights = self.engine, self.rows.weights
-        try:
-            odd, n_new_labels = self._odd_rows()
-        except INVALID:
-            if self.parameters.max_words is None:
-                raise
-            odd, n_new_labels = self._odd_rows_of_words()
+        odd, n_new_labels = self._odd_rows()
         check_totals(engine.weight_of(0), weights, self.parameters.task, are_rows=True)
-        n_restarts = 0 if engine.arena is None else engine.arena.trees["n_restarts"].copy()
         labels = engine.schema.labels
         self.answers = labels.blank_answers(self.n_rows, n_new_labels)
         start = 0
@@ -166,10 +160,6 @@ class _Learner:
             self._learn_odd(row)
             start = row + 1
         self._learn_ordinary(range(start, self.n_rows))
-        if engine.arena is not None:
-            trees = np.flatnonzero(engine.arena.trees["n_restarts"] > n_restarts)
-            if len(trees):
-                events.info("after a drift, the trees %s have restarted", trees.tolist())
         return BlockAnswers(self.answers, self.n_known, list(labels))
 
     def _odd_rows(self) -> tuple[list[int], int]:
@@ -203,16 +193,6 @@ class _Learner:
             return odd, len(labels) - n_labels
         finally:
             engine.settle()
-
-    def _odd_rows_of_words(self) -> tuple[list[int], int]:
-        """Do what `_odd_rows` does by learning all rows in a copy."""
-        # A word may be forgotten on the way, and come back as the name of a category.
-        twin, engine = self.engine.twin(), self.engine
-        twin.warned, twin.schema.warned = engine.warned, engine.schema.warned
-        for row in range(self.n_rows):
-            in_row(row, twin.learn_any, *self.rows.at(row), self.parameters)
-        n_new_labels = len(twin.schema.labels) - len(engine.schema.labels)
-        return [*range(self.n_rows)], n_new_labels
 
     def _learn_odd(self, row: int) -> None:
         """Learn a row as a single sample; if `predicts`, predict it before."""

@@ -39,8 +39,8 @@ from river_amf.kernels import (
     RELEASED,
     TOO_HEAVY,
 )
-from river_amf.state.arena import Arena, Array
-from river_amf.state.layout import FIELDS, LAYOUT, LOCATION, LOWER, PENDING_FIELDS, UPPER
+from river_amf.state.arena import Arena
+from river_amf.state.layout import FIELDS, LAYOUT, LOCATION, LOWER, PENDING_FIELDS, UPPER, Array
 
 Predict = Callable[[Any, Any], Any]  # engine, x
 Learn = Callable[[Any, Any, Any, float, Any], None]  # engine, x, y, weight, parameters
@@ -327,8 +327,8 @@ class Engine(Guarded):
             return {}
         kernels.compact_rows(self.arena)
         self.replace(Learned(*self.learned))
-        late = self.late.arrays(self.arena) if self.late.waiting else {}
-        return self.arena.used_arrays() | late
+        arrays: dict[str, Array] = self.arena.used_arrays()
+        return arrays | (self.late.arrays(self.arena) if self.late.waiting else {})
 
     def restore(self, schema: Schema, arrays: dict[str, Array]) -> Self:
         """Take over a schema and the arrays of a copy or file."""

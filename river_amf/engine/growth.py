@@ -6,7 +6,6 @@ categories grow before that, as copies would take too long; `Schema.cut` takes b
 
 from __future__ import annotations
 
-import logging
 import math
 from typing import NamedTuple
 
@@ -18,8 +17,6 @@ from river_amf.inputs.categories import Vocabulary
 from river_amf.inputs.schema import Reading, Row, Schema
 from river_amf.state.arena import Arena, defaults
 from river_amf.state.layout import CHOSEN, FIELDS
-
-events = logging.getLogger("river_amf.events")
 
 _LEAST_GROWTH, _MOST_GROWTH = 1.5, 8.0  # bounds of the factor by which the capacity for nodes grows
 _OF_WORDS = [name for name, field in FIELDS.items() if field.axes[0] in ("word", "sparse_word")]
@@ -109,9 +106,6 @@ def _without_rarest(
         if len(array):
             array[: len(slots)] = getattr(arena, name)[slots]
     fresh["words"]["uses"] //= 2  # so that recent uses count more
-    if len(after) < len(before):
-        text = "the %d rarest words are forgotten, %d are kept (max_words)"
-        events.info(text, len(before) - len(after), len(after))
     return after, arena.replacing(**fresh)
 
 

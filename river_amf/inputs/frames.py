@@ -178,7 +178,7 @@ def read_vector(name: str, values: Any, n_rows: int) -> Any:
     if isinstance(values, np.ndarray) and values.ndim != 1:
         raise ValueError(f"{name} must have one dimension, got the shape {values.shape}")
     if _is_plain(getattr(values, "dtype", None)):
-        result = np.asarray(values)
+        result: Any = np.asarray(values)
     elif isinstance(values, pd.Series | pd.Index | pd.api.extensions.ExtensionArray | np.ndarray):
         result = pd.Series(values).tolist()  # a time of numpy would become an integer
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):

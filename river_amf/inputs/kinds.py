@@ -60,11 +60,9 @@ def printable(text: str) -> str:
 def check_sample(x: object) -> None:
     """Raise TypeError unless `x` is a dict or another mapping."""
     if not isinstance(x, Mapping | VectorDict):  # river's class is not registered as a mapping
-        is_row = isinstance(x, getattr(sys.modules.get("pandas"), "Series", ()))
-        got = "a Series; pass x.to_dict()" if is_row else f"{shown(x)} of type {type(x).__name__}"
         raise InvalidType(
             "x must be a dict of features, such as {'length': 2.5}, or another mapping, "
-            f"got {got}"
+            f"got {shown(x)} of type {type(x).__name__}"
         )
 
 
@@ -124,10 +122,6 @@ def is_hashable(value: Any) -> bool:
         hash(value)
     except TypeError:
         return False
-    except ValueError:  # of numpy's durations without a unit, or of a signal handler
-        if isinstance(value, np.timedelta64):
-            return False
-        raise
     return True
 
 

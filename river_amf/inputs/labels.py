@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID, InvalidType, InvalidValue
-from river_amf.inputs.kinds import is_hashable, is_missing, plain, shown
+from river_amf.inputs.kinds import is_missing, plain, shown
 
 
 class Labels:
@@ -47,17 +47,12 @@ class Labels:
         """Return the index of a label (None if it is new), or raise TypeError if unhashable."""
         try:
             return self.index.get(plain(label))
-        except (TypeError, ValueError) as error:
+        except TypeError:
             if is_missing(label):
                 return None
-            what = f"label {shown(label)} of type {type(label).__name__}"
-            if not is_hashable(label):
-                raise InvalidType(
-                    f"{what} is unhashable; pass a str, bool, int or another hashable value"
-                ) from None
-            raise InvalidType(  # a Decimal and a numpy integer cannot be compared, for example
-                f"{what} cannot be compared with the labels seen so far, {shown(list(self))}: "
-                f"{error}"
+            raise InvalidType(
+                f"label {shown(label)} of type {type(label).__name__} is unhashable; pass a str, "
+                "bool, int or another hashable value"
             ) from None
 
     def check_new(self, label: Hashable, n_classes: int | None) -> None:

@@ -25,7 +25,7 @@ from river_amf.inputs.encoding import (
     row_encoder,
     word_encoder,
 )
-from river_amf.inputs.invalid import InvalidType, InvalidValue
+from river_amf.inputs.invalid import InvalidValue
 from river_amf.inputs.kinds import (
     PLAIN_NUMBERS,
     as_dict,
@@ -159,7 +159,7 @@ class Schema:
     @property
     def nbytes(self) -> int:
         """Bytes of names, categories, words and labels, their dicts, and an encoded sample."""
-        dicts = [self._columns, dict.fromkeys(self.labels), *self._dicts()]
+        dicts: list[Any] = [self._columns, dict.fromkeys(self.labels), *self._dicts()]
         sizes = [sys.getsizeof(index) + sum(map(sys.getsizeof, index)) for index in dicts]
         return int(self.sample.buffer.nbytes) + sum(sizes)
 
@@ -238,7 +238,6 @@ class Schema:
             value = plain(value)
             if is_missing(value):
                 return math.nan
-        kind = type(value)
         if is_plain or is_number(name, value):
             number = as_number(name, value)
             if coding is None or number != number:
@@ -248,16 +247,9 @@ class Schema:
             held, advice = f"categories so far, {example}got the number {shown(value)}", "a str"
             return self._missing(name, held, advice, mismatches)
         if coding is None:
-            held = f"numbers so far, got {shown(value)} of type {kind.__name__}"
+            held = f"numbers so far, got {shown(value)} of type {type(value).__name__}"
             return self._missing(name, held, "a number", mismatches)
-        try:
-            code = coding.codes.get(value)
-            return coding.next_code if code is None else code
-        except (TypeError, ValueError) as error:
-            raise InvalidType(
-                f"feature {shown(name)}: the value {shown(value)} of type {kind.__name__} cannot "
-                f"be compared with the categories so far, {shown(list(coding.codes))}: {error}"
-            ) from None
+        return coding.codes.get(value, coding.next_code)
 
     def _missing(self, name: Hashable, held: str, advice: str, mismatches: Mismatches) -> float:
         """Return a value of the wrong kind as a missing one, or raise ValueError."""

@@ -1,11 +1,8 @@
 """The memory of a forest: the arena that holds its arrays, and blocks of samples.
 
-Everything that the trees have learned is in these arrays, so copying them copies the forest. The
-kernels fill the arrays but never allocate them; that is up to this module. Which arrays
-there are, and how they grow, follows from the table in `layout`.
-
-An arena keeps its arrays: to grow, a new arena is made, which shares those that stay. The engine
-replaces the old one in one step, so no signal or lack of memory leaves a forest between two sizes.
+The kernels fill the arrays but never allocate them. To grow, a new arena is made, which shares the
+arrays that stay. The engine replaces the old one in one step, so no signal or lack of memory leaves
+a forest between two sizes.
 """
 
 from __future__ import annotations
@@ -133,9 +130,6 @@ class PredictionBuffer(NamedTuple):
 
 class Arena:
     """The arrays of a forest (`FIELDS`) as attributes."""
-
-    # Pickles leave out spare capacity. That of features is NaN ("never seen") and that of classes
-    # is zero; that of nodes and boxes is undefined until a kernel adds one.
 
     if TYPE_CHECKING:
 
@@ -291,8 +285,7 @@ class Arena:
 
     def fit_rows(self) -> Arena:
         """Return an arena whose store of samples has capacity beyond the rows in use."""
-        # It doubles while it is small, and grows by an eighth once it is large. It grows by more if
-        # there are many nodes, as whenever the store is full all of them have to be visited.
+        # by more if there are many nodes, as whenever the store is full all of them are visited
         n_rows = int(self.counters["n_rows"][0])
         more = n_rows if self.rows.nbytes < _SMALL else n_rows // 8
         # not beyond the first row with which a list could be too long, if that is far away
@@ -321,8 +314,7 @@ class Arena:
         classes of the prior, it gets a new prior, with the Dirichlet parameter given.
         """
         # In existing nodes and rows, a new feature is missing (NaN). The range of a categorical
-        # feature counts as 1, as do all ranges under "unit" intensity; the other intensities
-        # follow from the ranges, which the kernels keep.
+        # feature counts as 1, as do all ranges under "unit" intensity.
         n_features = len(is_categorical)
         settings = self.settings.copy()
         n_classes = max(n_labels, int(settings["n_classes"][0]))
@@ -355,8 +347,8 @@ class Arena:
 
     def _enough(self, n_features: int, n_categorical: int, n_classes: int) -> dict[str, int]:
         """Return the lengths of axes that have to change for a number of features and classes."""
-        # A small forest gets exactly what it needs. A larger one gets half as much again, because
-        # otherwise a stream that keeps adding features or labels would take quadratic time.
+        # A larger forest gets half as much again, or a stream that keeps adding features or labels
+        # would take quadratic time.
         grown = self.counts, self.boxes, self.linear_coefficients, self.directions
         is_small = sum(array.nbytes for array in grown) <= _SMALL
         capacities: dict[str, int] = {}
@@ -366,7 +358,8 @@ class Arena:
             capacities |= lengths_of_features(self.settings, capacity)
         lengths = lengths_of_categorical(self.settings, n_categorical)
         if any(length > self.capacities[axis] for axis, length in lengths.items()):
-            capacities |= lengths_of_categorical(self.settings, rounded_up(n_categorical))
+            more = n_categorical // 8
+            capacities |= lengths_of_categorical(self.settings, n_categorical + more)
         if n_classes > self.capacities["class"]:
             capacity = n_classes if is_small else n_classes + self.capacities["class"] // 2
             capacities |= lengths_of_classes(self.settings, capacity)
@@ -402,16 +395,6 @@ def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Arr
 def _keys_of_draws(linear_models: Array, trends: Array) -> list[int]:
     """Return the keys of linear models, or of the trend, on random Fourier features."""
     return [int(key) for key in (*linear_models["key"][1:], *trends["key"][-1:])]
-
-
-def rounded_up(number: int) -> int:
-    """Return a number rounded up to four significant bits, for a capacity that seldom has to grow.
-
-    >>> [rounded_up(number) for number in (7, 17, 100, 129)]
-    [7, 18, 104, 144]
-    """
-    unit = 1 << max(number.bit_length() - 4, 0)
-    return -(-number // unit) * unit
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
@@ -460,21 +443,13 @@ Numbers = NDArray[np.float64]
 
 
 def draw_phases(key: int, n: int = N_COSINES) -> Numbers:
-    """Return angles drawn uniformly from [0, 2 pi).
-
-    >>> draw_phases(1, 2).round(3).tolist()
-    [1.907, 5.333]
-    """
+    """Return angles drawn uniformly from [0, 2 pi)."""
     phases: Numbers = 2.0 * np.pi * _uniform(key, 0, n)
     return phases
 
 
 def draw_directions(key: int, column: int, n: int = N_COSINES) -> Numbers:
-    """Return numbers drawn from the standard normal distribution, for the feature in a column.
-
-    >>> draw_directions(1, 0, 2).round(3).tolist()
-    [-0.144, -1.788]
-    """
+    """Return numbers drawn from the standard normal distribution, for the feature in a column."""
     # by the transform of Box and Muller
     radius = np.sqrt(-2.0 * np.log1p(-_uniform(key, 2 * column + 1, n)))
     directions: Numbers = radius * np.cos(2.0 * np.pi * _uniform(key, 2 * column + 2, n))

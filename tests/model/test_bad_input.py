@@ -147,7 +147,7 @@ def test_bad_value_is_refused(name, value, error, words):
 def test_sample_must_be_mapping(make):
     model = make()
     for x in (None, 1.0, "size", [("size", 1.0)], pd.Series({"size": 1.0})):
-        advice = "got a Series; pass x.to_dict()" if isinstance(x, pd.Series) else repr(x)
+        advice = f"got {x!r} of type"
         assert advice in refusal(model, TypeError, model.learn_one, x, 0)
         assert advice in refusal(model, TypeError, model.learn_one, x, 0, w=0)
         assert advice in refusal(model, TypeError, model.predict_one, x)
@@ -320,7 +320,9 @@ def test_first_bad_row_is_named_in_any_column():
 
 
 @pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
-@pytest.mark.parametrize(("label", "words"), [("\ud800", "surrogates"), (10**5000, "limit")])
+@pytest.mark.parametrize(
+    ("label", "words"), [("\ud800", "surrogates"), (10**5000, "limit")], ids=["code", "size"]
+)
 def test_label_that_names_no_column_is_refused(make, label, words):
     X, y = make({"length": [1.0, 4.0, 2.0]}), ["above", "below", label]
     model = fresh()

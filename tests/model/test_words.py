@@ -454,14 +454,3 @@ def test_pipelines_of_texts_predict_labels(bag):
         n_right += i >= 300 and model.predict_one(text) == y
         model.learn_one(text, y)
     assert n_right / 300 > 0.93
-
-
-def test_forgotten_words_are_logged(caplog):
-    model = Forest(2, absent="zero", max_words=4, seed=1)
-    with caplog.at_level("INFO", logger="river_amf.events"):
-        learned(model, [({f"word {k}": 1}, "a") for k in range(5)])
-    assert "the 2 rarest words are forgotten, 2 are kept (max_words)" in caplog.text
-    caplog.clear()
-    with caplog.at_level("INFO", logger="river_amf.events"):
-        learned(model.clone(), [({f"word {k}": 1 for k in range(5)}, "a")])
-    assert "rarest" not in caplog.text  # one word of five is ignored
