@@ -14,7 +14,7 @@ from river_amf.engine.blocks import BlockAnswers
 from river_amf.engine.engine import Engine
 from river_amf.forest import Forest
 from river_amf.inputs import frames
-from river_amf.inputs.targets import Targets
+from river_amf.inputs.labels import Targets
 from river_amf.parameters import positive
 from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 

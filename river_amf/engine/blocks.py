@@ -7,6 +7,7 @@ to its mark, and once when it is learned. These functions are for callers that h
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import os
@@ -25,7 +26,6 @@ from river_amf.inputs.columns import (
     NewCategory,
     encode_to_learn,
     encode_to_predict,
-    is_bad,
     is_odd,
     is_there,
     sample_at,
@@ -94,8 +94,7 @@ def _predicted(engine: Engine, rows: Rows, n_jobs: int, level: float) -> NDArray
     schema, arena = engine.learned
     answers: NDArray[np.float64] = schema.labels.blank_answers(rows.n_rows, level=level)
     if arena is None:
-        are_bad = sum(map(is_bad, rows.columns), np.full(rows.n_rows, bool(rows.samples)))
-        for row in np.flatnonzero(are_bad).tolist():
+        for row in range(rows.n_rows):
             in_row(row, schema.read_features, rows.at(row))
     elif rows.samples is not None:
         for row, x in enumerate(rows.samples):
@@ -137,29 +136,28 @@ def learn_block(
     return _Learner(engine, rows, parameters, predicts).run()
 
 
+@dataclasses.dataclass
 class _Learner:
     """A block of rows that an engine is learning."""
 
-    def __init__(
-        self, engine: Engine, rows: LabeledRows, parameters: Parameters, predicts: bool
-    ) -> None:
-        self.engine, self.rows, self.parameters, self.predicts = engine, rows, parameters, predicts
-        self.n_rows = len(rows.weights)
-        self.n_known = np.zeros(self.n_rows, np.int64)
+    engine: Engine
+    rows: LabeledRows
+    parameters: Parameters
+    predicts: bool
 
     def run(self) -> BlockAnswers:
         """Check all rows, then learn them."""
-        engine, weights = self.engine, self.rows.weights
+        engine, weights, labels = self.engine, self.rows.weights, self.engine.schema.labels
         odd, n_new_labels = self._odd_rows()
         check_totals(engine.weight_of(0), weights, self.parameters.task, are_rows=True)
-        labels = engine.schema.labels
-        self.answers = labels.blank_answers(self.n_rows, n_new_labels)
+        self.n_known = np.zeros(len(weights), np.int64)
+        self.answers = labels.blank_answers(len(weights), n_new_labels)
         start = 0
         for row in odd:
             self._learn_ordinary(range(start, row))
             self._learn_odd(row)
             start = row + 1
-        self._learn_ordinary(range(start, self.n_rows))
+        self._learn_ordinary(range(start, len(weights)))
         return BlockAnswers(self.answers, self.n_known, list(labels))
 
     def _odd_rows(self) -> tuple[list[int], int]:
@@ -182,8 +180,8 @@ class _Learner:
                 reading = in_row(row, schema.read, *rows.at(row))
                 if rows.weights[row] > 0.0 and (reading.label is None or reading.brings):
                     schema, _ = schema.admit(reading)
-                    if schema.vocabulary is not None:
-                        schema.vocabulary.add(schema.new_words(reading.row))
+                    if schema.words is not None:
+                        schema.add_words(schema.new_words(reading.row))
                     for column in [c for c in unknown if schema.is_known(c.name)]:
                         n_reasons += is_odd(column, schema)
                         n_reasons -= is_there(column)
@@ -302,12 +300,8 @@ def _calls(arena: Arena, block: Block, rows: range, n_jobs: int) -> list[Callabl
 def run_in_threads(calls: Sequence[Callable[[], int]], pools: Pools) -> list[int]:
     """Return the results of some calls, of which this thread makes the first.
 
-    The pool of the other threads is added to `pools`. If an exception from a signal handler
-    interrupts this, its `shutdown` lets the calls that have begun end. A pool for all calls would
-    hang in a forked process.
-
-    >>> run_in_threads([lambda: 1, lambda: 2], [])
-    [1, 2]
+    The pool of the other threads is added to `pools`; after an exception from a signal handler its
+    `shutdown` lets the calls that have begun end. A pool for all blocks would hang after a fork.
     """
     if len(calls) == 1:
         return [calls[0]()]

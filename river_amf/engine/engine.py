@@ -27,10 +27,9 @@ from river_amf.engine.settings import Parameters, begin, schema_of
 from river_amf.explain.linear_experts import ExpertOutputs
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
-from river_amf.inputs.labels import Labels
+from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.schema import Reading, Schema
-from river_amf.inputs.targets import Targets
 from river_amf.kernels import (
     DONE,
     INFINITE,
@@ -96,7 +95,7 @@ class Engine(Guarded):
         return with_columns(self.learned) if self._has_chosen() else self.learned
 
     def _has_words(self) -> bool:
-        return self.schema.vocabulary is not None
+        return self.schema.words is not None
 
     def _has_chosen(self) -> bool:
         """Return whether some words are to have a column from the next sample on."""
@@ -183,7 +182,7 @@ class Engine(Guarded):
         sample = schema.place(row)
         target = float(len(schema.labels) - 1 if reading.label is None else reading.label)
         arena.forget_prediction()  # in which a new category may have another code
-        if before.vocabulary not in (None, schema.vocabulary):
+        if schema.words is not before.words is not None:
             self.late = LateLabels()  # slots of forgotten words are used again
         if is_at_once:
             self.late.drop(schema.key(sample))
@@ -217,7 +216,8 @@ class Engine(Guarded):
         def finish() -> None:
             if self.learned is before:
                 self.replace(learned)
-            self.learned.note_sizes()
+            self.arena.settings["n_codes"] = self.schema.n_codes
+            self.arena.settings["n_words"] = self.schema.n_slots
             if needs_odds and not has_begun():
                 kernels.recompute_all_odds(self.arena)
             learn()

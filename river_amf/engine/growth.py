@@ -7,13 +7,13 @@ categories grow before that, as copies would take too long; `Schema.cut` takes b
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 from typing import NamedTuple
 
 import numpy as np
 
 from river_amf import kernels
 from river_amf.engine.settings import NO_LIMIT, Parameters, dirichlet_of
-from river_amf.inputs.categories import Vocabulary
 from river_amf.inputs.schema import Reading, Row, Schema
 from river_amf.state.arena import Arena, defaults
 from river_amf.state.layout import CHOSEN, FIELDS
@@ -28,13 +28,6 @@ class Learned(NamedTuple):
     schema: Schema
     arena: Arena | None  # None before the first sample
 
-    def note_sizes(self) -> None:
-        """Write how many words and codes of categories there are into the settings."""
-        assert self.arena is not None
-        settings, vocabulary = self.arena.settings, self.schema.vocabulary
-        settings["n_codes"] = self.schema.n_codes
-        settings["n_words"] = 0 if vocabulary is None else vocabulary.n_slots
-
 
 def admitted(learned: Learned, reading: Reading, parameters: Parameters) -> tuple[Learned, Row]:
     """Return schema and arena with all that is new in a sample, and capacity to learn it.
@@ -44,7 +37,7 @@ def admitted(learned: Learned, reading: Reading, parameters: Parameters) -> tupl
     before, arena = learned
     assert arena is not None
     schema, row = before.admit(reading)
-    if schema.vocabulary is not None:
+    if schema.words is not None:
         schema, arena, row = _with_words(schema, arena, row, parameters.max_words)
     arena = arena.with_codes(schema.n_codes)
     has_columns = len(schema) > arena.settings["n_features"]
@@ -62,9 +55,9 @@ def with_columns(learned: Learned) -> Learned:
     # To older nodes and rows these are features without any value so far; `admitted` extends the
     # arena by them, as by any new feature.
     schema, arena = learned
-    assert schema.vocabulary is not None and arena is not None
-    slots = np.flatnonzero(arena.words["column"] == CHOSEN).tolist()
-    by_word = dict(zip(schema.vocabulary.words_at(slots), slots, strict=True))
+    assert schema.words is not None and arena is not None
+    all_words, slots = [None, *schema.words], np.flatnonzero(arena.words["column"] == CHOSEN)
+    by_word = {all_words[slot]: slot for slot in slots.tolist()}
     schema = schema.with_columns([*by_word], [])
     words, counters = arena.words.copy(), arena.counters.copy()
     for word, slot in by_word.items():
@@ -79,33 +72,37 @@ def _with_words(
     """Return schema and arena with the new words of a sample, and it without those ignored."""
     # If there are too many words, half of them are forgotten and the rest is renumbered; those of
     # the sample come back as new. It may have more words than the bound; then some are ignored.
-    vocabulary = schema.vocabulary
-    assert vocabulary is not None
+    assert schema.words is not None
     new = schema.new_words(row)
     most = NO_LIMIT if max_words is None else max_words
-    if len(vocabulary) + len(new) > most:
-        vocabulary, arena = _without_rarest(schema, vocabulary, arena, most)
-        schema = schema.replacing(vocabulary=vocabulary)
+    if len(schema.words) + len(new) > most:
+        words, arena = _without_rarest(schema, schema.words, arena, most)
+        schema = schema.replacing(words=words)
         new = schema.new_words(row)
-        n_free = max(most - len(vocabulary), 0)
+        n_free = max(most - len(words), 0)
         ignored, new = set(new[n_free:]), new[:n_free]
         row = {name: number for name, number in row.items() if name not in ignored}
-    vocabulary.add(new)
-    return schema, arena.with_words(vocabulary.n_slots, most), row
+    schema.add_words(new)
+    return schema, arena.with_words(schema.n_slots, most), row
 
 
 def _without_rarest(
-    schema: Schema, before: Vocabulary, arena: Arena, most: int
-) -> tuple[Vocabulary, Arena]:
-    """Return vocabulary and arena with half of the words, those used most and with columns."""
-    kept = {name for name in schema if name in before.slots}
-    after = before.without_rarest(min(len(before), most) // 2, arena.words["uses"], kept)
-    slots = [0, *(before.slots[word] for word in after.slots)]
+    schema: Schema, words: dict[Hashable, int], arena: Arena, most: int
+) -> tuple[dict[Hashable, int], Arena]:
+    """Return words and arena with half of them, those used most and with columns, renumbered."""
+    # Of words that are used equally, those that arrived last stay.
+    columns = {*schema}
+    have_columns = np.array([word in columns for word in words])
+    uses = np.where(have_columns, np.inf, arena.words["uses"][1 : schema.n_slots])
+    n_staying = max(min(len(words), most) // 2, int(have_columns.sum()))
+    staying = np.sort(np.lexsort((np.arange(len(words)), uses))[len(words) - n_staying :])
+    slots, names = [0, *(1 + staying)], [*words]
     fresh = defaults(arena.capacities, _OF_WORDS)
     for name, array in fresh.items():
         if len(array):
             array[: len(slots)] = getattr(arena, name)[slots]
     fresh["words"]["uses"] //= 2  # so that recent uses count more
+    after = {names[k]: slot for slot, k in enumerate(staying.tolist(), 1)}
     return after, arena.replacing(**fresh)
 
 

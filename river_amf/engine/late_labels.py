@@ -113,7 +113,7 @@ class LateLabels:
         """Add the prediction in the buffer if its key does not follow from the buffer."""
         if arena.output.kept[LEARNED_AT] >= 0.0:
             is_masked = mask_unknown(schema)
-            if is_masked or schema.vocabulary is not None:
+            if is_masked or schema.words is not None:
                 self._move(schema.key(schema.sample), arena)
 
     def _move(self, key: bytes, arena: Arena) -> None:

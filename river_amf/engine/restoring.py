@@ -18,9 +18,8 @@ from river_amf.engine.settings import (
 )
 from river_amf.inputs.categories import Categories
 from river_amf.inputs.kinds import shown
-from river_amf.inputs.labels import Labels
+from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.schema import Schema
-from river_amf.inputs.targets import Targets
 from river_amf.persistence import validation
 from river_amf.persistence.validation import require
 from river_amf.persistence.values import from_json, to_json
@@ -48,8 +47,8 @@ def schema_to_json(schema: Schema) -> dict[str, Any]:
         header["origin"] = schema.labels.origin
     else:
         header["labels"] = [to_json(label, "label") for label in schema.labels]
-    if schema.vocabulary is not None:
-        header["words"] = [to_json(word, "feature name") for word in schema.vocabulary.slots]
+    if schema.words is not None:
+        header["words"] = [to_json(word, "feature name") for word in schema.words]
     return header
 
 
@@ -75,11 +74,11 @@ def schema_from_json(header: dict[str, Any], parameters: Parameters, *, is_train
         require(not labels and not columns, "labels or features without any trees")
         return Schema(labels)
     schema = schema_of(parameters, labels, set())
-    if schema.vocabulary is not None:
-        schema.vocabulary.add(_distinct(header.pop("words", [])))
-        words = schema.vocabulary.slots
-        require(codings.keys().isdisjoint(words), "list of words, some of which are categories,")
-        shared = {word: word for word in words}  # with columns, or a pickle would hold two
+    if schema.words is not None:
+        schema.add_words(_distinct(header.pop("words", [])))
+        is_sound = codings.keys().isdisjoint(schema.words)
+        require(is_sound, "list of words, some of which are categories,")
+        shared = {word: word for word in schema.words}  # with columns, or a pickle would hold two
         names = [shared.get(name, name) for name in names]
     return schema.replacing(
         _columns={name: column for column, name in enumerate(names)}, _categories=codings
@@ -117,7 +116,7 @@ def engine_of_file(parameters: Parameters, header: dict[str, Any], arrays: Array
 
 def _whole(parameters: Parameters, schema: Schema, arrays: Arrays) -> Arrays:
     """Return all arrays of an arena, given those of a file, or raise FileError."""
-    labels, vocabulary = schema.labels, schema.vocabulary
+    labels = schema.labels
     require(labels or parameters.task != REGRESSION, "trees without any origin of targets")
     n_classes = max(labels.n_classes, least_classes(parameters))
     require(parameters.n_classes in (None, n_classes), "number of labels")
@@ -126,7 +125,7 @@ def _whole(parameters: Parameters, schema: Schema, arrays: Arrays) -> Arrays:
     settings["n_features"] = len(schema)
     settings["n_numeric"] = len(schema) - sum(is_categorical)
     settings["has_categories"] = any(is_categorical)
-    settings["n_words"] = 0 if vocabulary is None else vocabulary.n_slots
+    settings["n_words"] = schema.n_slots
     settings["n_codes"] = schema.n_codes
     derived = {"settings": settings, "is_categorical": np.array(is_categorical, np.uint8)}
     whole = validation.whole(arrays, derived)

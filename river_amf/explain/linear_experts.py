@@ -77,12 +77,10 @@ def inputs(arena: Arena, features: Schema, outputs: ExpertOutputs | None = None)
                 yield (LOGISTIC, name, category, of_code, value)
             row += 1
     if WORDS in linear_models:
-        of_words, vocabulary = arena.word_weights[:, :n_labels], features.vocabulary
-        assert vocabulary is not None
-        slots, sizes = vocabulary.slots, {}
+        of_words, slots, sizes = arena.word_weights[:, :n_labels], features.words or {}, {}
         if outputs is not None:  # only its words, of which there are few
             sizes = {int(slot): _scaled(arena.words[int(slot)], x) for slot, x in outputs.words}
-            slots = dict(zip(vocabulary.words_at(sizes), sizes, strict=True))
+            slots = {word: slot for word, slot in slots.items() if slot in sizes}
         yield (WORDS, None, None, of_words[0], 1.0)
         for word, slot in slots.items():
             yield (WORDS, word, None, of_words[slot], sizes.get(slot, math.nan))

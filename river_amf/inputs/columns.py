@@ -133,18 +133,3 @@ def encode_to_predict(
                 table[u] = schema.encode_value(column.name, column.values[u], {})
             values[:, index] = table[column.codes]
     return values + 0.0, are_odd
-
-
-def is_bad(column: Column) -> Mask:
-    """Return which rows of a column hold a value that no feature takes."""
-    if column.numbers is not None:
-        return np.isinf(column.numbers)
-
-    def is_refused(value: Any) -> bool:
-        try:
-            Schema().read_features({column.name: value})
-        except INVALID:
-            return True
-        return False
-
-    return _by_value(column, [*map(is_refused, column.values)])

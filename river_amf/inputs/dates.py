@@ -22,13 +22,12 @@ def date_features(x: Any) -> Any:
 
     A date `day` becomes `day.weekday` (0 is Monday), `day.month`, `day.day_of_year`, and
     `day.days` since 1970-01-01. If its type has a time, `day.days` has a fraction, and there is
-    `day.hour`. Both are in the date's own time zone.
+    `day.hour`, both in the date's own time zone.
 
     Parameters
     ----------
     x
-        A dict of features, or a dataframe of any library that narwhals supports. Dates are those
-        of datetime, numpy and pandas; text is left as it is.
+        A dict of features, or a dataframe of any library that narwhals supports; text stays text.
 
     Returns
     -------
@@ -49,13 +48,7 @@ def date_features(x: Any) -> Any:
     >>> from river_amf import AMFRegressor, date_features
     >>> date_features({"day": datetime.date(2024, 5, 17), "shop": "north"})
     {'day.weekday': 4, 'day.month': 5, 'day.day_of_year': 138, 'day.days': 19860, 'shop': 'north'}
-
-    In a pipeline it stands before the model:
-
     >>> model = date_features | AMFRegressor(seed=1)
-    >>> model.learn_one({"day": datetime.datetime(2024, 5, 17, 13)}, 5.0)
-    >>> model.predict_one({"day": datetime.datetime(2024, 5, 18, 13)})
-    5.0
     """
     if not isinstance(x, dict) and nw.dependencies.is_into_dataframe(x):
         return of_frame(frames.read_frame(x)).to_native()

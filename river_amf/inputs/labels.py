@@ -1,7 +1,8 @@
-"""The labels that a model has seen, and their indices."""
+"""The labels that a model has seen, or in a regression the origin of its targets."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
@@ -10,7 +11,11 @@ from numpy.typing import NDArray
 
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID, InvalidType, InvalidValue
-from river_amf.inputs.kinds import is_missing, plain, shown
+from river_amf.inputs.kinds import PLAIN_NUMBERS, is_missing, is_real, plain, shown
+from river_amf.state.layout import ANSWER, LOCATION, LOWER
+
+LARGEST_TARGET = 1e100  # distance from the first target; the squares of more would be useless
+_EXACT = 2**53  # integers up to it are exact in float64
 
 
 class Labels:
@@ -116,3 +121,133 @@ class Labels:
         """Return the index of the label of each of some rows that are not odd."""
         table = np.array([self.index.get(label, -1) for label in column.values], np.float64)
         return table[column.codes[rows.start : rows.stop]]
+
+
+class Targets:
+    """Targets, in the place of labels in a regression.
+
+    The forest learns y minus the first target, the origin, so that an offset costs no digits.
+
+    >>> targets = Targets()
+    >>> targets.add(100.0), targets.get(101.5), targets.answer([1.5, 0.5])
+    (0.0, 1.5, 101.5)
+    """
+
+    def __init__(self, origin: float | None = None) -> None:
+        self.origin = origin  # the first target
+
+    def copy(self) -> Targets:
+        """Return targets that later changes of these do not affect."""
+        return type(self)(self.origin)
+
+    def __len__(self) -> int:
+        return int(self.origin is not None)
+
+    def __iter__(self) -> Iterator[float]:
+        return iter([] if self.origin is None else [self.origin])
+
+    def truncate(self, n_targets: int) -> None:
+        """Take back the origin unless so many targets, 0 or 1, include it."""
+        if n_targets == 0:
+            self.origin = None
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes, of which there are none."""
+        return 0
+
+    @property
+    def width(self) -> int:
+        """The number of columns of the forest's answers."""
+        return ANSWER
+
+    def get(self, y: Any) -> float | None:
+        """Return a target minus the origin, or None if it needs a closer look."""
+        is_plain = isinstance(y, float) or (isinstance(y, int) and -_EXACT <= y <= _EXACT)
+        if is_plain and self.origin is not None:
+            target = float(y) - self.origin
+            if -LARGEST_TARGET <= target <= LARGEST_TARGET:
+                return target + 0.0  # not -0.0
+        return None
+
+    def read(self, y: Any) -> float:
+        """Return a target as a float; raise if it is not valid."""
+        return as_target(y)
+
+    def find(self, y: Any) -> float | None:
+        """Return a target minus the origin, None if it is the first; raise if it is not valid."""
+        number = as_target(y)
+        if self.origin is None:
+            return None
+        target = number - self.origin
+        if not abs(target) <= LARGEST_TARGET:
+            raise InvalidValue(
+                f"y must be within {LARGEST_TARGET:g} of the first target, {self.origin!r}, "
+                f"got {shown(y)}"
+            )
+        return target + 0.0
+
+    def check_new(self, y: Any, n_classes: int | None) -> None:
+        """Raise unless the first target is valid."""
+        as_target(y)
+
+    def add(self, y: Any) -> float:
+        """Return a target minus the origin, which it becomes if it is the first."""
+        number = as_target(y)
+        self.origin = number if self.origin is None else self.origin
+        return number - self.origin
+
+    def is_odd(self, column: Column) -> NDArray[np.bool_]:
+        """Return which rows of a column hold no plain target; all if there is no origin."""
+        if column.numbers is None:
+            return np.array([self.get(value) is None for value in column.values], bool)
+        if self.origin is None:
+            return np.ones(len(column.numbers), bool)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return ~(np.abs(column.numbers - self.origin) <= LARGEST_TARGET)
+
+    def encode(self, column: Column, rows: range) -> NDArray[np.float64]:
+        """Return the target less the origin of each of some rows that are not odd."""
+        assert self.origin is not None
+        if column.numbers is None:
+            return np.array([self.get(value) for value in column.values[rows.start : rows.stop]])
+        return column.numbers[rows.start : rows.stop] - self.origin + 0.0
+
+    def answer(self, buffer: Any) -> float:
+        """Return the prediction in an answer of the forest."""
+        assert self.origin is not None
+        return float(buffer[LOCATION]) + self.origin
+
+    def blank_answers(self, n_rows: int, n_new: int = 0, level: float = 0.0) -> NDArray[np.float64]:
+        """Return an array for the answers to a block, with quantiles at a level unless it is 0."""
+        answers = np.zeros((n_rows, ANSWER))
+        answers[:, LOWER] = level
+        return answers
+
+    def no_answer(self) -> float:
+        """Return the prediction before the first sample."""
+        return 0.0
+
+    def no_quantiles(self, level: float) -> tuple[float, float]:
+        """Return the quantiles before the first sample; of the least level, both are the median."""
+        return (-math.inf, math.inf) if 0.5 * level > 0.0 else (0.0, 0.0)
+
+
+def as_target(y: Any) -> float:
+    """Return a target as a float, or raise TypeError or ValueError.
+
+    >>> as_target(True), as_target("5")
+    Traceback (most recent call last):
+    TypeError: y must be a finite number, got '5' of type str
+    """
+    if type(y) not in PLAIN_NUMBERS and not is_real(y):
+        if is_missing(y):
+            raise InvalidValue(f"y must be a finite number, got {shown(y)}, which is missing")
+        raise InvalidType(f"y must be a finite number, got {shown(y)} of type {type(y).__name__}")
+    try:
+        number = float(y)
+    except (OverflowError, ValueError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise InvalidValue(f"y must be a finite number, got {shown(y)}")
+    return number + 0.0  # not -0.0

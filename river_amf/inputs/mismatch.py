@@ -35,16 +35,8 @@ class MismatchWarning(UserWarning):
     Examples
     --------
     >>> import warnings
-    >>> from river_amf import AMFClassifier, MismatchWarning
-
-    >>> model = AMFClassifier(on_mismatch="missing", seed=1)
-    >>> with warnings.catch_warnings(record=True) as caught:
-    ...     warnings.simplefilter("always", MismatchWarning)
-    ...     for temp in (20.5, "N/A", "?", 21.0):
-    ...         model.learn_one({"temp": temp}, "warm")
-    >>> for warning in caught:
-    ...     print(warning.message)
-    feature 'temp' has held numbers so far, got 'N/A' of type str; such values count as missing
+    >>> from river_amf import MismatchWarning
+    >>> warnings.simplefilter("ignore", MismatchWarning)
     """
 
 

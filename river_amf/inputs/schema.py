@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.categories import Categories, Vocabulary
+from river_amf.inputs.categories import Categories
 from river_amf.inputs.encoding import (
     UNKNOWN,
     EncodedSample,
@@ -36,9 +36,8 @@ from river_amf.inputs.kinds import (
     plain,
     shown,
 )
-from river_amf.inputs.labels import Labels
+from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.mismatch import MISSING_TEXTS, Mismatches, warn_of_mismatches
-from river_amf.inputs.targets import Targets
 
 _FEW_WORDS = 64
 _DERIVED = {"sample", "encode", "bounded", "warned"}  # attributes that are no part of the state
@@ -97,7 +96,8 @@ class Schema:
         warned: set[Hashable] | None = None,
     ) -> None:
         self.labels: Any = Labels() if labels is None else labels
-        self.vocabulary = None if max_split_words is None else Vocabulary()
+        # slots of words in order of arrival, from 1, as 0 is for the constant 1
+        self.words: dict[Hashable, int] | None = None if max_split_words is None else {}
         self._columns: dict[Hashable, int] = {}
         self._categories: dict[Hashable, Categories] = {}  # for categorical features only
         self._max_categories, self._n_classes = max_categories, n_classes
@@ -117,12 +117,12 @@ class Schema:
     def _prepare(self) -> None:
         """Set up the encoder, which follows from the columns and is no part of the state."""
         codes = {name: coding.codes for name, coding in self._categories.items()}
-        if self.vocabulary is None:
+        if self.words is None:
             self.sample = EncodedSample(len(self))
             self.encode = row_encoder(self._columns, codes, self.sample)
         else:
             self.sample = EncodedSample(len(self), _FEW_WORDS)
-            self.encode = word_encoder(self._columns, codes, self.vocabulary.slots, self.sample)
+            self.encode = word_encoder(self._columns, codes, self.words, self.sample)
         self.bounded = [
             (self._columns[name], coding)
             for name, coding in self._categories.items()
@@ -133,8 +133,8 @@ class Schema:
         state = {name: value for name, value in self.__dict__.items() if name not in _DERIVED}
         state |= {name: state[name].copy() for name in ("labels", "_columns")}
         state["_categories"] = {name: c.copy() for name, c in self._categories.items()}
-        if self.vocabulary is not None:
-            state["vocabulary"] = self.vocabulary.copy()
+        if self.words is not None:
+            state["words"] = self.words.copy()
         return state | {"is_lenient": self.warned is not None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -165,8 +165,7 @@ class Schema:
 
     def is_known(self, name: Hashable) -> bool:
         """Return whether a feature has a kind."""
-        has_slot = self.vocabulary is not None and name in self.vocabulary.slots
-        return has_slot or name in self._columns
+        return name in self._columns or (self.words is not None and name in self.words)
 
     def column(self, name: Hashable) -> int | None:
         """Return the column of a feature, or None if it is unknown."""
@@ -192,15 +191,20 @@ class Schema:
         return max((coding.n_codes for coding in self._categories.values()), default=0)
 
     @property
+    def n_slots(self) -> int:
+        """The number of slots of words in use, 0 if there are no words."""
+        return 0 if self.words is None else 1 + len(self.words)
+
+    @property
     def columns_by_slot(self) -> NDArray[np.int64]:
         """1 + the column of the word in each slot, 0 if it has none; empty without words."""
-        if self.vocabulary is None:
+        if self.words is None:
             return np.zeros(0, np.int64)
         # Only in a damaged file there are columns of words that have no slot.
-        columns = np.zeros(self.vocabulary.n_slots, np.int64)
+        columns = np.zeros(self.n_slots, np.int64)
         for name, column in self._columns.items():
             if name not in self._categories:
-                columns[self.vocabulary.slots.get(name, 0)] = 1 + column
+                columns[self.words.get(name, 0)] = 1 + column
         return columns
 
     # Encoding. Samples are overwritten by the next call.
@@ -213,7 +217,7 @@ class Schema:
 
     def encode_unusual(self, x: Any) -> EncodedSample:
         """Encode a sample for which `encode` has returned None."""
-        ignores_new = () if self.vocabulary is None else (True,)
+        ignores_new = () if self.words is None else (True,)
         if type(x) is not dict or ignores_new:
             sample = self.encode(as_dict(x), *ignores_new)
             if sample is not None:
@@ -265,19 +269,19 @@ class Schema:
 
     def place(self, row: Row) -> EncodedSample:
         """Return the encoded sample of a row, of which all features are known."""
-        is_blank = self.vocabulary is None
+        is_blank = self.words is None
         values = [
             row.get(name, math.nan if is_blank or name in self._categories else 0.0) + 0.0
             for name in self._columns  # -0.0 becomes 0.0, its equal, as in the kernels
         ]
-        slots = {} if self.vocabulary is None else self.vocabulary.slots
-        words = [(slots[name], row[name]) for name in row if slots and name in slots]
+        slots = self.words or {}
+        words = [(slots[name], row[name]) for name in row if name in slots]
         self.sample.hold(values, [word for word in words if not math.isnan(word[1])])
         return self.sample
 
     def key(self, sample: EncodedSample) -> bytes:
         """Return the key of an encoded sample, which stays the same when features are added."""
-        if self.vocabulary is None:
+        if self.words is None:
             return keys_of(sample.values[:1])[0]
         columns = [self._columns[name] for name in self._categories]
         return key_of(sample.values[0, columns]) + sample.words.tobytes()
@@ -308,7 +312,7 @@ class Schema:
 
     def read_features(self, x: Any) -> Reading:
         """Check a sample, and return what is new in it, or raise TypeError or ValueError."""
-        if self.vocabulary is not None and (reading := self._read_numbers(x)):
+        if self.words is not None and (reading := self._read_numbers(x)):
             return reading
         # Each value is read once, as one of an odd type may change or raise the second time.
         reading = Reading({}, [], [], [], {})
@@ -330,12 +334,12 @@ class Schema:
                 row[name] = 0.0
                 reading.categorical.append(plain(name))
                 reading.categories.append((plain(name), plain(value)))
-        return reading if self.vocabulary is None else self._within_columns(reading)
+        return reading if self.words is None else self._within_columns(reading)
 
     def _items(self, x: Any) -> Iterable[tuple[Hashable, Any]]:
         """Return the features of a sample that may be present, with their values."""
         items = as_dict(x).items()
-        return items if self.vocabulary is None else [i for i in items if not is_zero(i[1])]
+        return items if self.words is None else [i for i in items if not is_zero(i[1])]
 
     def _read_numbers(self, x: Any) -> Reading | None:
         """Read a sample of plain numbers, of which some may be new words; None for any other."""
@@ -370,13 +374,19 @@ class Schema:
 
     # Growth
 
+    def add_words(self, words: Iterable[Hashable]) -> None:
+        """Add new words; each in one step, as a call may be interrupted between any two."""
+        assert self.words is not None
+        for word in words:
+            self.words[word] = self.n_slots
+
     def admit(self, reading: Reading) -> tuple[Schema, Row]:
         """Return a schema with all that is new in a sample but words, and the row of the sample.
 
         A category too many for its feature gets the code of another one, but no place (`put`).
         """
         # New columns are sorted, so that the order of the keys in a sample does not matter.
-        names = reading.categorical + (reading.numeric if self.vocabulary is None else [])
+        names = reading.categorical + (reading.numeric if self.words is None else [])
         schema = self.with_columns(names, reading.categorical) if names else self
         row = reading.row.copy()
         for name, category in reading.categories:
@@ -431,4 +441,4 @@ class Schema:
         dicts: list[dict[Any, Any]] = []
         for coding in self._categories.values():
             dicts += [coding.codes] if coding.bound is None else [coding.codes, coding.used]
-        return dicts if self.vocabulary is None else [*dicts, self.vocabulary.slots]
+        return dicts if self.words is None else [*dicts, self.words]

@@ -46,7 +46,7 @@ def learned(model, samples):
 
 
 def slots_of(model):
-    return model._features.vocabulary.slots
+    return model._features.words
 
 
 # The reference
@@ -252,7 +252,7 @@ def test_none_and_nan_are_missing_not_zero():
     before = model._arena.words["uses"].copy()
     missing.learn_one({"tells 0 0": None, "unknown": None}, "label 0")
     assert "unknown" not in slots_of(missing)
-    n_slots = model._features.vocabulary.n_slots
+    n_slots = model._features.n_slots
     assert (missing._arena.words["uses"][1:n_slots] == before[1:n_slots]).all()
 
 
