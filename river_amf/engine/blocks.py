@@ -75,9 +75,6 @@ class LabeledRows(NamedTuple):
         return self.rows.at(row), self.labels.at(row), float(self.weights[row])
 
 
-# -------------------------------------------------------------------------------------- predicting
-
-
 def predict_block(
     engine: Engine, rows: Rows, n_jobs: int, levels: Sequence[float]
 ) -> list[BlockAnswers]:
@@ -124,9 +121,6 @@ def predict_encoded(engine: Engine, block: Block, n_jobs: int) -> None:
         if arena.most_pending:
             values, votes = block.values[start:stop], block.votes[:, : stop - start]
             engine.late.keep_rows(schema, arena, values, votes, block.answers[start:stop])
-
-
-# ---------------------------------------------------------------------------------------- learning
 
 
 def learn_block(
@@ -262,9 +256,6 @@ class _Learner:
 
         engine.publish(Learned(schema, arena), lambda: block.stage != UNOPENED, learn)
         return stop
-
-
-# ------------------------------------------------------------------------------------------ chunks
 
 
 def _run_chunk(engine: Engine, block: Block, rows: range, n_jobs: int, pools: Pools) -> None:

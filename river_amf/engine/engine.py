@@ -30,14 +30,7 @@ from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.schema import Reading, Schema
-from river_amf.kernels import (
-    DONE,
-    INFINITE,
-    NONE,
-    OCCUPIED,
-    RELEASED,
-    TOO_HEAVY,
-)
+from river_amf.kernels import DONE, INFINITE, NONE, OCCUPIED, RELEASED, TOO_HEAVY
 from river_amf.state.arena import Arena
 from river_amf.state.layout import FIELDS, LAYOUT, LOCATION, LOWER, PENDING_FIELDS, UPPER, Array
 

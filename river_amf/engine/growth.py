@@ -47,9 +47,6 @@ def admitted(learned: Learned, reading: Reading, parameters: Parameters) -> tupl
     return Learned(schema, with_ready(arena, 1)[0]), row
 
 
-# ------------------------------------------------------------------------------------------- words
-
-
 def with_columns(learned: Learned) -> Learned:
     """Return schema and arena in which the words that the kernels have chosen have columns."""
     # To older nodes and rows these are features without any value so far; `admitted` extends the
@@ -104,9 +101,6 @@ def _without_rarest(
     fresh["words"]["uses"] //= 2  # so that recent uses count more
     after = {names[k]: slot for slot, k in enumerate(staying.tolist(), 1)}
     return after, arena.replacing(**fresh)
-
-
-# ---------------------------------------------------------------------------------------- capacity
 
 
 def with_ready(arena: Arena, wanted: int, factor: float = 2.0) -> tuple[Arena, int]:

@@ -13,19 +13,9 @@ from numpy.typing import NDArray
 from river_amf.inputs.columns import NewCategory
 from river_amf.inputs.encoding import UNKNOWN, key_of, keys_of
 from river_amf.inputs.schema import Row, Schema
+from river_amf.state import layout
 from river_amf.state.arena import Arena, Block
-from river_amf.state.layout import (
-    DELAY,
-    LOCATION,
-    N_KNOWN,
-    N_LEARNED,
-    N_MADE_BY,
-    OF_VOTER,
-    PENDING_FIELDS,
-    REGRESSION,
-    TREND_THEN,
-    VERSION,
-)
+from river_amf.state.layout import N_KNOWN, N_LEARNED, N_MADE_BY, PENDING_FIELDS
 
 Numbers = NDArray[np.float64]
 
@@ -179,7 +169,7 @@ class LateLabels:
         """Return all predictions as the arrays of `layout.PENDING_FIELDS`, from the oldest on."""
         keys = [key for key, _ in self.waiting.values()]
         made_by = np.array([kept[-N_MADE_BY:] for _, kept in self.waiting.values()], np.float64)
-        made_by[:, VERSION] = 0.0  # which may differ between equal forests
+        made_by[:, layout.VERSION] = 0.0  # which may differ between equal forests
         n_known = [_n_known(arena, kept) for _, kept in self.waiting.values()]
         votes = np.zeros((len(keys), arena.capacities["voter"], max(n_known)))
         for k, (_, kept) in enumerate(self.waiting.values()):
@@ -209,11 +199,11 @@ def hand_over(
     """Write a prediction to the arrays of the kernels; its label comes after so many samples."""
     made_by, votes = kept[-N_MADE_BY:], _votes(arena, kept)
     context[:] = 0.0
-    context[DELAY] = n_learned - made_by[N_LEARNED]
+    context[layout.DELAY] = n_learned - made_by[N_LEARNED]
     context[N_KNOWN:N_MADE_BY] = made_by[N_KNOWN:]
     late_votes[:, : votes.shape[1]] = votes
     if len(arena.trends):
-        context[TREND_THEN] = votes[-1, LOCATION]
+        context[layout.TREND_THEN] = votes[-1, layout.LOCATION]
 
 
 def _votes(arena: Arena, kept: Numbers) -> Numbers:
@@ -224,4 +214,4 @@ def _votes(arena: Arena, kept: Numbers) -> Numbers:
 
 def _n_known(arena: Arena, kept: Numbers) -> int:
     """Return how many numbers of each vote in a prediction are in use."""
-    return OF_VOTER if arena.task == REGRESSION else int(kept[N_KNOWN - N_MADE_BY])
+    return layout.OF_VOTER if arena.task == layout.REGRESSION else int(kept[N_KNOWN - N_MADE_BY])

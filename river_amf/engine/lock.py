@@ -58,11 +58,7 @@ class Guarded:
 
     @exclusive
     def run(self, call: Callable[..., Result], *arguments: Any) -> Result:
-        """Call a function under the lock.
-
-        >>> Guarded().run(max, 1, 2)
-        2
-        """
+        """Call a function under the lock."""
         return call(*arguments)
 
 

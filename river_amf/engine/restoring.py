@@ -9,13 +9,7 @@ import numpy as np
 
 from river_amf.engine.engine import Engine
 from river_amf.engine.late_labels import LateLabels
-from river_amf.engine.settings import (
-    Parameters,
-    bound_of,
-    least_classes,
-    schema_of,
-    settings_of,
-)
+from river_amf.engine.settings import Parameters, bound_of, least_classes, schema_of, settings_of
 from river_amf.inputs.categories import Categories
 from river_amf.inputs.kinds import shown
 from river_amf.inputs.labels import Labels, Targets

@@ -10,13 +10,6 @@ class Categories:
     """The categories of a feature and their codes, with a bound on their number or without.
 
     One that exceeds the bound takes the code of the one that was learned longest ago.
-
-    >>> categories = Categories(bound=2)
-    >>> for color in ("red", "tan", "red", "sky"):
-    ...     categories.put(color, code := categories.code_to_learn(color))
-    ...     categories.use(code)
-    >>> categories.codes
-    {'red': 0, 'sky': 1}
     """
 
     def __init__(self, bound: int | None = None, codes: dict[Hashable, int] | None = None) -> None:

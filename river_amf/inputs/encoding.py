@@ -32,11 +32,7 @@ def column_order(name: Hashable) -> tuple[str, str]:
 
 
 def ascending(values: Iterable[Any]) -> list[Any]:
-    """Return values in ascending order, by type if there are several.
-
-    >>> ascending([2, "a", 1]), ascending([2, 10])
-    ([1, 2, 'a'], [2, 10])
-    """
+    """Return values in ascending order, by type if there are several."""
     values = list(values)
     try:
         return sorted(values)

@@ -49,11 +49,7 @@ def in_row(row: int, call: Callable[..., Any], *arguments: Any) -> Any:
 def renumbered(
     error: TypeError | ValueError, rows: Sequence[int] | NDArray[np.int64], about: str = ""
 ) -> TypeError | ValueError:
-    """Return an error about one of these rows with the number that the row has for the caller.
-
-    >>> renumbered(ValueError("row 1: the weight is negative"), [20, 30])
-    ValueError('row 30: the weight is negative')
-    """
+    """Return an error about one of these rows with the number that the row has for the caller."""
     match = _ROW.match(str(error))
     if match is None:
         return error

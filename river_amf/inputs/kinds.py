@@ -73,11 +73,7 @@ def as_dict(x: Any) -> dict[Any, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Convert an instance of a subclass of str, bytes, int or float to the built-in type.
-
-    >>> plain(np.str_("tan")), plain(np.float64(1.5)), plain(("a", 1))
-    ('tan', np.float64(1.5), ('a', 1))
-    """
+    """Convert an instance of a subclass of str, bytes, int or float to the built-in type."""
     if type(value) in EXACT:
         return value
     # by methods of the built-in type, as an Enum may override them, and str() of `np.str_` drops
@@ -179,11 +175,7 @@ def as_number(name: Hashable, value: Any) -> float:
 
 
 def as_category(value: Any) -> Hashable:
-    """Return a value of a column of categories as a category, which a number becomes as text.
-
-    >>> as_category("red"), as_category(30.0), as_category(0.5), as_category(True)
-    ('red', '30', '0.5', 'True')
-    """
+    """Return a value of a column of categories as a category, which a number becomes as text."""
     # Whole numbers are written without a point, because pandas turns integers into floats where
     # some of them are missing.
     value = plain(value)

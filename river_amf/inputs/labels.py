@@ -19,12 +19,7 @@ _EXACT = 2**53  # integers up to it are exact in float64
 
 
 class Labels:
-    """The labels seen so far, in order of first appearance.
-
-    >>> labels = Labels()
-    >>> labels.add("spam"), labels.add("ham"), labels.find("spam"), labels.find("other")
-    (0, 1, 0, None)
-    """
+    """The labels seen so far, in order of first appearance."""
 
     def __init__(self) -> None:
         self.index: dict[Hashable, int] = {}
@@ -127,10 +122,6 @@ class Targets:
     """Targets, in the place of labels in a regression.
 
     The forest learns y minus the first target, the origin, so that an offset costs no digits.
-
-    >>> targets = Targets()
-    >>> targets.add(100.0), targets.get(101.5), targets.answer([1.5, 0.5])
-    (0.0, 1.5, 101.5)
     """
 
     def __init__(self, origin: float | None = None) -> None:
@@ -234,12 +225,7 @@ class Targets:
 
 
 def as_target(y: Any) -> float:
-    """Return a target as a float, or raise TypeError or ValueError.
-
-    >>> as_target(True), as_target("5")
-    Traceback (most recent call last):
-    TypeError: y must be a finite number, got '5' of type str
-    """
+    """Return a target as a float, or raise TypeError or ValueError."""
     if type(y) not in PLAIN_NUMBERS and not is_real(y):
         if is_missing(y):
             raise InvalidValue(f"y must be a finite number, got {shown(y)}, which is missing")

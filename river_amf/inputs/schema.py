@@ -64,15 +64,7 @@ class Reading(NamedTuple):
 
 
 class Schema:
-    """The columns of the features seen so far, the codes of their categories, and the labels.
-
-    >>> schema = Schema()
-    >>> schema, row = schema.admit(schema.read({"size": 2, "color": "red"}, "apple"))
-    >>> list(schema), schema.is_categorical, list(schema.labels)
-    (['color', 'size'], [True, False], ['apple'])
-    >>> schema.encode({"color": "red", "size": 3.5}).values[0].tolist()
-    [0.0, 3.5]
-    """
+    """The columns of the features seen so far, the codes of their categories, and the labels."""
 
     # The first value of a feature that is not missing decides whether it is numeric or categorical
     # (if values of the wrong kind count as missing, `MISSING_TEXTS` do not). Columns are numbered

@@ -15,40 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.state.layout import (
-    BLOCK,
-    BLOCK_FIELDS,
-    COPIED,
-    COUNTERS,
-    FAST_ERROR,
-    FIELDS,
-    HANDLE,
-    LAST_TARGET,
-    LOCATION,
-    LOCATION_THEN,
-    MISSING_CODE,
-    N_COSINES,
-    N_KNOWN,
-    N_LEARNED,
-    N_MADE_BY,
-    OUTPUT_FIELDS,
-    REGRESSION,
-    SLOW_ERROR,
-    SPREAD,
-    SPREAD_THEN,
-    UNDEFINED,
-    VERSION,
-    Array,
-    kind_of,
-    lengths_in_use,
-    lengths_of_categorical,
-    lengths_of_classes,
-    lengths_of_experts,
-    lengths_of_features,
-    lengths_of_words,
-    output_places,
-    shapes,
-)
+from river_amf.state import layout
+from river_amf.state.layout import FIELDS, N_MADE_BY, OUTPUT_FIELDS, REGRESSION, Array
 
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
@@ -68,17 +36,11 @@ class Block:
         self.weights = weights  # samples of weight 0 are not learned
         self.is_at_once = False  # whether each is predicted right before it is learned
         self.answers = answers  # a row of predictions for each sample
-        self.record = np.zeros(1, BLOCK)
+        self.record = np.zeros(1, layout.BLOCK)
         self.address: int = self.record.ctypes.data
 
     def prepare(
-        self,
-        arena: Arena,
-        n_samples: int,
-        *,
-        predicts: bool,
-        learns: bool,
-        has_late: bool = False,
+        self, arena: Arena, n_samples: int, *, predicts: bool, learns: bool, has_late: bool = False
     ) -> None:
         """Allocate the buffers for `n_samples` samples in chunks.
 
@@ -104,7 +66,7 @@ class Block:
         self.inputs = np.zeros(arena.inputs.shape)
         self.terms = np.zeros(arena.terms.shape)
         self.next_samples = np.empty(n_voters, np.int64)
-        for name, field in BLOCK_FIELDS.items():
+        for name, field in layout.BLOCK_FIELDS.items():
             array = getattr(self, name)
             self.record[name] = array.ctypes.data
             for axis, length in zip(field.axes, array.shape, strict=True):
@@ -141,8 +103,8 @@ class Arena:
         for name, array in arrays.items():
             capacities.update(_named_lengths(name, array))
         # no copied array has voters, votes or scores
-        capacities |= lengths_of_experts(arrays["settings"], capacities["tree"])
-        capacities = lengths_of_classes(arrays["settings"], capacities["class"]) | capacities
+        capacities |= layout.lengths_of_experts(arrays["settings"], capacities["tree"])
+        capacities = layout.lengths_of_classes(arrays["settings"], capacities["class"]) | capacities
         arrays = arrays | defaults(capacities, FIELDS.keys() - arrays)
         n_features = int(arrays["settings"]["n_features"][0])
         for draw, key in enumerate(_keys_of_draws(arrays["linear_models"], arrays["trends"])):
@@ -152,7 +114,7 @@ class Arena:
                 arrays["directions"][draw, j] = draw_directions(key, j, n_cosines)
         self.task = int(arrays["settings"]["task"][0])
         self.capacities: dict[str, int] = {}
-        handle = np.zeros(1, HANDLE)
+        handle = np.zeros(1, layout.HANDLE)
         handle["next_tree"] = -1
         self._hold(arrays, capacities, handle)
         self._begin_predictions()
@@ -164,7 +126,7 @@ class Arena:
         self.handle = handle
         self.address: int = handle.ctypes.data
         self.n_learned = self.counters["n_learned"].data  # as reading a field takes long
-        self.kind = kind_of(self.settings[0])
+        self.kind = layout.kind_of(self.settings[0])
         for name, array in arrays.items():
             handle[name] = array.ctypes.data
         for axis, length in capacities.items():
@@ -174,18 +136,19 @@ class Arena:
         """Return an arena with some other arrays and lengths of axes, which shares all others."""
         arena = type(self).__new__(type(self))
         arena.__dict__.update(self.__dict__)
-        handle = self.handle.view(np.int64).copy().view(HANDLE)  # field by field it takes 30 us
+        # field by field it takes 30 us
+        handle = self.handle.view(np.int64).copy().view(layout.HANDLE)
         arena._hold(arrays, capacities, handle)
         return arena
 
     def _begin_predictions(self) -> None:
         """Allocate the buffer for predictions, of which the size follows from the capacities."""
-        self._places = output_places(self.capacities)
+        self._places = layout.output_places(self.capacities)
         for name, place in zip(OUTPUT_FIELDS, self._places, strict=False):
             self.handle[f"{name}_place"] = 8 * place
         settings, values = self.settings[0], np.zeros(self._places[-1])
         outputs = self._output(values)
-        outputs["made_by"][[VERSION, N_LEARNED]] = -1.0  # there is no prediction
+        outputs["made_by"][[layout.VERSION, layout.N_LEARNED]] = -1.0  # there is no prediction
         first, stop, n_features = self._places[1], self._places[3], int(settings["n_features"])
         self.output = PredictionBuffer(
             values[:first].data,
@@ -226,20 +189,21 @@ class Arena:
 
     def forget_prediction(self) -> None:
         """Mark the prediction in the buffer as one of another forest."""
-        self.output.kept[VERSION - N_MADE_BY] = -1.0
+        self.output.kept[layout.VERSION - N_MADE_BY] = -1.0
 
     def made_by(self, answers: Array) -> Array:
         """Return the state of the forest that predictions keep, a row for each of these answers."""
         counters = self.counters[0]
         made_by = np.zeros((len(answers), N_MADE_BY))
-        made_by[:, N_LEARNED] = counters["n_learned"]
-        made_by[:, N_KNOWN] = self.settings["n_labels"][0]
-        for k, name in (FAST_ERROR, "fast"), (SLOW_ERROR, "slow"):
+        made_by[:, layout.N_LEARNED] = counters["n_learned"]
+        made_by[:, layout.N_KNOWN] = self.settings["n_labels"][0]
+        for k, name in (layout.FAST_ERROR, "fast"), (layout.SLOW_ERROR, "slow"):
             if counters[f"{name}_weight"] > 0.0:
                 made_by[:, k] = counters[f"{name}_errors"] / counters[f"{name}_weight"]
-        made_by[:, LAST_TARGET] = counters["last_target"]
+        made_by[:, layout.LAST_TARGET] = counters["last_target"]
         if self.task == REGRESSION:
-            made_by[:, [LOCATION_THEN, SPREAD_THEN]] = answers[:, [LOCATION, SPREAD]]
+            made_by[:, layout.LOCATION_THEN] = answers[:, layout.LOCATION]
+            made_by[:, layout.SPREAD_THEN] = answers[:, layout.SPREAD]
         return made_by
 
     def _output(self, buffer: Array) -> dict[str, Array]:
@@ -276,7 +240,7 @@ class Arena:
             return self
         capacity = max(n_words + n_words // 2, _FIRST_WORDS)
         return self.resized(
-            **lengths_of_words(self.settings, max(min(capacity, 1 + most), n_words))
+            **layout.lengths_of_words(self.settings, max(min(capacity, 1 + most), n_words))
         )
 
     def replacing(self, **arrays: Array) -> Arena:
@@ -331,7 +295,7 @@ class Arena:
         by_range = ~categorical & bool(settings["range_intensity"])
         arrays["intensity"][:, new] = np.where(by_range, 0.0, 1.0)
         if not settings["n_words"][0]:
-            arrays["stand_ins"][new] = np.where(categorical, MISSING_CODE, np.nan)
+            arrays["stand_ins"][new] = np.where(categorical, layout.MISSING_CODE, np.nan)
         settings["n_features"], settings["n_labels"] = n_features, n_labels
         settings["n_numeric"] = n_features - sum(is_categorical)
         settings["has_categories"] = any(is_categorical)
@@ -355,37 +319,38 @@ class Arena:
         if n_features > self.capacities["feature"]:
             is_exact = is_small or self.settings["n_features"][0] == 0
             capacity = n_features if is_exact else n_features + n_features // 2
-            capacities |= lengths_of_features(self.settings, capacity)
-        lengths = lengths_of_categorical(self.settings, n_categorical)
+            capacities |= layout.lengths_of_features(self.settings, capacity)
+        lengths = layout.lengths_of_categorical(self.settings, n_categorical)
         if any(length > self.capacities[axis] for axis, length in lengths.items()):
             more = n_categorical // 8
-            capacities |= lengths_of_categorical(self.settings, n_categorical + more)
+            capacities |= layout.lengths_of_categorical(self.settings, n_categorical + more)
         if n_classes > self.capacities["class"]:
             capacity = n_classes if is_small else n_classes + self.capacities["class"] // 2
-            capacities |= lengths_of_classes(self.settings, capacity)
+            capacities |= layout.lengths_of_classes(self.settings, capacity)
         return capacities
 
     def used_arrays(self) -> dict[str, Array]:
         """Return views of the arrays that belong to a copy, without their spare capacity."""
         # Trees smaller than the largest still have unused entries, which are set to zero.
-        lengths = lengths_in_use(self.settings, self.counters, self.trees)
+        lengths = layout.lengths_in_use(self.settings, self.counters, self.trees)
         for axis, count in (("node", "n_nodes"), ("box", "n_boxes")):
             for name in (name for name, field in FIELDS.items() if axis in field.axes):
                 for t, n_used in enumerate(self.trees[count].tolist()):
                     getattr(self, name)[t, n_used : lengths[axis]] = 0
-        used = shapes(lengths)
-        return {name: getattr(self, name)[tuple(map(slice, used[name]))] for name in COPIED}
+        used = layout.shapes(lengths)
+        return {name: getattr(self, name)[tuple(map(slice, used[name]))] for name in layout.COPIED}
 
 
 def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Array) -> Arena:
     """Return the arena of a forest that has not learned any samples."""
     capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
-    capacities = lengths_of_classes(settings, int(settings["n_classes"][0]))
-    capacities |= lengths_of_features(settings, 0) | lengths_of_experts(settings, len(trees))
-    capacities |= lengths_of_categorical(settings, 0)
-    capacities |= lengths_of_words(settings, int(settings["n_words"][0]))
+    capacities = layout.lengths_of_classes(settings, int(settings["n_classes"][0]))
+    capacities |= layout.lengths_of_features(settings, 0)
+    capacities |= layout.lengths_of_experts(settings, len(trees))
+    capacities |= layout.lengths_of_categorical(settings, 0)
+    capacities |= layout.lengths_of_words(settings, int(settings["n_words"][0]))
     capacities |= {"node": capacity, "box": capacity, "row": 0, "place": 1}
-    counters = np.zeros(1, COUNTERS)
+    counters = np.zeros(1, layout.COUNTERS)
     counters["newest_weight"] = 1.0
     given = {"settings": settings, "counters": counters, "trees": trees}
     given |= {"linear_models": linear_models, "trends": trends}
@@ -411,7 +376,7 @@ def defaults(lengths: dict[str, int], names: Iterable[str]) -> dict[str, Array]:
     chosen = set(names)
     return {
         name: _empty(name, shape, FIELDS[name].axes)
-        for name, shape in shapes(lengths).items()
+        for name, shape in layout.shapes(lengths).items()
         if name in chosen
     }
 
@@ -425,7 +390,7 @@ def _named_lengths(name: str, array: Array) -> dict[str, int]:
 def _empty(name: str, shape: tuple[int, ...], axes: Iterable[str | int]) -> Array:
     """Return an array of spare capacity along these axes, filled unless all are undefined."""
     field = FIELDS[name]
-    if UNDEFINED.issuperset(axes):
+    if layout.UNDEFINED.issuperset(axes):
         return np.empty(shape, field.dtype)
     return np.full(shape, field.fill, field.dtype) if field.fill else np.zeros(shape, field.dtype)
 
@@ -442,13 +407,13 @@ def _resized(name: str, array: Array, shape: tuple[int, ...]) -> Array:
 Numbers = NDArray[np.float64]
 
 
-def draw_phases(key: int, n: int = N_COSINES) -> Numbers:
+def draw_phases(key: int, n: int = layout.N_COSINES) -> Numbers:
     """Return angles drawn uniformly from [0, 2 pi)."""
     phases: Numbers = 2.0 * np.pi * _uniform(key, 0, n)
     return phases
 
 
-def draw_directions(key: int, column: int, n: int = N_COSINES) -> Numbers:
+def draw_directions(key: int, column: int, n: int = layout.N_COSINES) -> Numbers:
     """Return numbers drawn from the standard normal distribution, for the feature in a column."""
     # by the transform of Box and Muller
     radius = np.sqrt(-2.0 * np.log1p(-_uniform(key, 2 * column + 1, n)))
