@@ -11,11 +11,11 @@ from typing import Any, Self, TypeVar
 
 from numpy.typing import NDArray
 
-from river_amf.engine.blocks import BlockAnswers, LabeledRows, Rows, learn_block, predict_block
+from river_amf.engine.blocks import BlockAnswers, Rows, learn_block, predict_block
 from river_amf.engine.engine import Engine
 from river_amf.engine.restoring import engine_of_file, engine_to_file
 from river_amf.explain.trees import Ensemble
-from river_amf.inputs import frames, sparse_rows
+from river_amf.inputs import frames
 from river_amf.inputs.kinds import check_weight
 from river_amf.inputs.schema import Schema
 from river_amf.parameters import Parameters
@@ -35,7 +35,6 @@ class Forest(Ensemble, Saved, Parameters):
     _engine: Engine
 
     def _set_parameters(self, values: dict[str, Any]) -> None:
-        """Set the parameters of the class, given the local variables of its `__init__`."""
         for name in self._checks:
             setattr(self, name, values[name])
 
@@ -57,9 +56,8 @@ class Forest(Ensemble, Saved, Parameters):
 
     @property
     def _settled(self) -> Engine:
-        """The engine, after finishing what an interrupted call has left."""
         if self._engine.pending is not None:
-            self._engine.run(int)
+            self._engine.run(int)  # which finishes what an interrupted call has left
         return self._engine
 
     def _read(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
@@ -152,13 +150,10 @@ class Forest(Ensemble, Saved, Parameters):
         Raises
         ------
         TypeError
-            If `x` is not a mapping, or if a value, the label or the weight is of an unsupported
-            type, or a target is not a number.
+            If `x` is not a mapping, or a value, the label, target or weight is of a wrong type.
         ValueError
-            If a value is infinite or a date, or, unless `on_mismatch="missing"`, a number for a
-            categorical feature or the reverse; if the label is missing or exceeds `n_classes`, or a
-            target is missing, infinite or too far away; if the weight is negative or not finite, or
-            all weights together would exceed 1e305 (1e100 for a regressor).
+            If a value is infinite or a date, or of the other kind unless `on_mismatch="missing"`;
+            if the label is missing or exceeds `n_classes`, or the target or weight is out of range.
         MemoryError
             If memory runs out. The model has then learned all of the sample or nothing of it.
 
@@ -217,11 +212,10 @@ class Forest(Ensemble, Saved, Parameters):
         Parameters
         ----------
         X
-            DataFrame of shape (n_samples, n_features), from pandas, polars, pyarrow or another
-            library that narwhals supports. Each column is a feature; None, NaN, NA and NaT count as
-            missing. In a column of dtype category (or Categorical, Enum, dictionary), numbers are
-            categories, the same ones as their text: 30 and 30.0 as `"30"`. With `absent="zero"`
-            also a sparse matrix of scipy, whose columns are the features 0, 1, ...
+            DataFrame of shape (n_samples, n_features), of any library that narwhals supports. Each
+            column is a feature. In a categorical column, numbers are categories, the same ones as
+            their text: 30 and 30.0 as `"30"`. With `absent="zero"` also a sparse matrix of scipy,
+            whose columns are the features 0, 1, ...
         y
             Labels or targets: a series, array or list of length n_samples, matched by position.
         w
@@ -230,9 +224,8 @@ class Forest(Ensemble, Saved, Parameters):
         Raises
         ------
         TypeError, ValueError
-            As in `learn_one`, with the number of the row (from 0) in the message; also if `X` is
-            not a dataframe, the lengths differ, or a series of pandas has the index of `X` in
-            another order.
+            As in `learn_one`, with the number of the row (from 0); also if `X` is not a dataframe,
+            lengths differ, or a series of pandas has the index of `X` in another order.
         MemoryError
             If memory runs out. The model has then learned all rows up to one, perhaps none.
 
@@ -241,24 +234,23 @@ class Forest(Ensemble, Saved, Parameters):
         >>> import pandas as pd
         >>> from river_amf import AMFClassifier
         >>> model = AMFClassifier(seed=1)
-        >>> X = pd.DataFrame({"length": [1.0, 4.0, 1.5], "color": ["red", None, "red"]})
-        >>> model.learn_many(X, ["short", "long", "short"])
-        >>> model.predict_many(X).tolist()
-        ['short', 'long', 'short']
+        >>> model.learn_many(pd.DataFrame({"length": [1.0, 4.0]}), ["short", "long"])
+        >>> model.predict_one({"length": 1.5})
+        'short'
         """
         self._learn_block(X, y, w, predicts=False)
 
     def _frame_of(self, X: Any) -> Any:
         """Return X as a dataframe or a view of a sparse matrix, or raise TypeError."""
         if self.absent == "missing":
-            sparse_rows.refuse_matrix(X)
-        return sparse_rows.frame_of(X)
+            frames.refuse_matrix(X)
+        return frames.frame_of(X)
 
     def _rows_of(self, X: Any, frame: Any) -> Rows:
         """Return the rows of X, which was read as this frame."""
         if self.absent == "zero":
-            return Rows(len(frame), [], sparse_rows.read_rows(X))
-        return Rows(len(frame), frames.read_columns(frame))
+            return Rows(len(frame), [], frames.read_rows(X))
+        return Rows(len(frame), frames.read_columns(frame), None)
 
     def _predict_block(self, X: Any, levels: Sequence[float] = (0.0,)) -> list[BlockAnswers]:
         """Return the predictions for a block, once with quantiles at each of these levels."""
@@ -272,5 +264,5 @@ class Forest(Ensemble, Saved, Parameters):
         read = frames.read_targets if self.task == REGRESSION else frames.read_labels
         labels = read(y, len(frame))
         frames.check_order(X, y=y, w=w)
-        rows = LabeledRows(self._rows_of(X, frame), labels, weights)
+        rows = self._rows_of(X, frame)._replace(labels=labels, weights=weights)
         return self._read(learn_block, self._engine, rows, self, predicts)

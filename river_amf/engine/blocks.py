@@ -28,7 +28,6 @@ from river_amf.inputs.columns import (
     encode_to_predict,
     is_odd,
     is_there,
-    sample_at,
 )
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import in_row
@@ -56,23 +55,19 @@ class Rows(NamedTuple):
 
     n_rows: int
     columns: list[Column]
-    samples: list[dict[Hashable, Any]] | None = None  # rows of words
+    samples: list[dict[Hashable, Any]] | None  # rows of words
+    labels: Any = None  # a Column, if the rows are to be learned
+    weights: Any = None
 
     def at(self, row: int) -> dict[Hashable, Any]:
         """Return a row as a sample."""
-        return sample_at(self.columns, row) if self.samples is None else self.samples[row]
+        if self.samples is not None:
+            return self.samples[row]
+        return {column.name: column.at(row) for column in self.columns}
 
-
-class LabeledRows(NamedTuple):
-    """A block that is to be learned."""
-
-    rows: Rows
-    labels: Column
-    weights: NDArray[np.float64]
-
-    def at(self, row: int) -> tuple[dict[Hashable, Any], Any, float]:
+    def labeled_at(self, row: int) -> tuple[dict[Hashable, Any], Any, float]:
         """Return a row as a sample with its label and weight."""
-        return self.rows.at(row), self.labels.at(row), float(self.weights[row])
+        return self.at(row), self.labels.at(row), float(self.weights[row])
 
 
 def predict_block(
@@ -123,9 +118,7 @@ def predict_encoded(engine: Engine, block: Block, n_jobs: int) -> None:
             engine.late.keep_rows(schema, arena, values, votes, block.answers[start:stop])
 
 
-def learn_block(
-    engine: Engine, rows: LabeledRows, parameters: Parameters, predicts: bool
-) -> BlockAnswers:
+def learn_block(engine: Engine, rows: Rows, parameters: Parameters, predicts: bool) -> BlockAnswers:
     """Learn a block of rows; if `predicts`, predict each one before it is learned."""
     return _Learner(engine, rows, parameters, predicts).run()
 
@@ -135,7 +128,7 @@ class _Learner:
     """A block of rows that an engine is learning."""
 
     engine: Engine
-    rows: LabeledRows
+    rows: Rows
     parameters: Parameters
     predicts: bool
 
@@ -158,9 +151,9 @@ class _Learner:
         """Check all rows; return those to be learned one by one, and the number of new labels."""
         engine, rows = self.engine, self.rows
         schema = engine.extensible(self.parameters).schema
-        labels, columns = schema.labels, rows.rows.columns
+        labels, columns = schema.labels, rows.columns
         n_labels = len(labels)
-        n_reasons = np.array((rows.weights == 0.0) | (rows.rows.samples is not None), np.int64)
+        n_reasons = np.array((rows.weights == 0.0) | (rows.samples is not None), np.int64)
         for column in columns:
             n_reasons += is_odd(column, schema)
         unknown = [column for column in columns if not schema.is_known(column.name)]
@@ -171,7 +164,7 @@ class _Learner:
             row = _next(are_odd, 0)
             while row is not None:
                 odd.append(row)
-                reading = in_row(row, schema.read, *rows.at(row))
+                reading = in_row(row, schema.read, *rows.labeled_at(row))
                 if rows.weights[row] > 0.0 and (reading.label is None or reading.brings):
                     schema, _ = schema.admit(reading)
                     if schema.words is not None:
@@ -188,7 +181,7 @@ class _Learner:
 
     def _learn_odd(self, row: int) -> None:
         """Learn a row as a single sample; if `predicts`, predict it before."""
-        engine, (x, y, weight) = self.engine, self.rows.at(row)
+        engine, (x, y, weight) = self.engine, self.rows.labeled_at(row)
         self.n_known[row] = len(engine.schema.labels)
         if self.predicts and engine.arena is not None:
             answer = in_row(row, engine.raw_answer, x)
@@ -208,7 +201,7 @@ class _Learner:
         engine = self.engine
         schema, arena = engine.learned
         assert arena is not None
-        values, new = encode_to_learn(self.rows.rows.columns, rows, schema)
+        values, new = encode_to_learn(self.rows.columns, rows, schema)
         n_rows = len(values)
         stop = rows.start + n_rows
         if n_rows:

@@ -4,10 +4,8 @@ The public classes hold the parameters and the documentation; they pass themselv
 where it needs parameters. `blocks` has the blocks of rows.
 
 Any call may be interrupted between two steps of the interpreter, by an exception from a signal
-handler or when memory runs out. So each change is prepared beside the forest. When all that can
-fail has been done, the other steps become one function, `pending`, which may be called again
-wherever it was broken off; the next call begins with it. So a call has learned all of a sample or
-nothing, and of a block all rows up to one.
+handler or when memory runs out. So each change is prepared beside the forest; the other steps are
+one function, `pending`, which may be called again, and with which the next call begins.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.engine.growth import Learned, admitted, with_capacity, with_columns
@@ -87,12 +84,9 @@ class Engine(Guarded):
             )
         return with_columns(self.learned) if self._has_chosen() else self.learned
 
-    def _has_words(self) -> bool:
-        return self.schema.words is not None
-
     def _has_chosen(self) -> bool:
         """Return whether some words are to have a column from the next sample on."""
-        return self._has_words() and bool(self.arena.counters["n_chosen"][0])
+        return self.schema.words is not None and bool(self.arena.counters["n_chosen"][0])
 
     # Learning
 
@@ -290,7 +284,8 @@ class Engine(Guarded):
         if self.arena is not None:
             settings = self.arena.settings.copy()
             settings["max_delayed_labels"] = 0
-            twin.learned = self.learned._replace(arena=self.arena.replacing(settings=settings))
+            arena = self.arena.replacing({"settings": settings}, {})
+            twin.learned = Learned(self.schema, arena)
         return twin
 
     def expert_outputs(self, x: Any) -> ExpertOutputs | None:
@@ -304,11 +299,6 @@ class Engine(Guarded):
         values, words = sample.values[0].copy(), sample.words.copy()
         votes, standardised, terms = reader.arena.last_outputs()
         return ExpertOutputs(values, words, votes, standardised, terms, answer)
-
-    def encode(self, x: Any) -> NDArray[np.float64] | None:
-        """Return a sample as a row, or None before the first sample; raise if it is not valid."""
-        self.reader().predict_any(x)
-        return None if self.arena is None else self.schema.encode_any(x).values[0].copy()
 
     # Copies
 
@@ -367,14 +357,16 @@ class Engine(Guarded):
         """Learn any sample, and make the closure `learn` if there is none."""
         self.settle()
         self.learn_any(x, y, weight, parameters)
-        if self.learn is _FIRST_CALLS[1] and self.arena is not None and not self._has_words():
+        is_fast = self.arena is not None and self.schema.words is None
+        if is_fast and self.learn is _FIRST_CALLS[1]:
             self.learn = _fast_learn(self.learned)
 
     def predict_and_renew(self, x: Any) -> Any:
         """Predict any sample, and make the closure `predict` if there is none."""
         self.settle()
         answer = self.predict_any(x)
-        if self.predict is _FIRST_CALLS[0] and self.arena is not None and not self._has_words():
+        is_fast = self.arena is not None and self.schema.words is None
+        if is_fast and self.predict is _FIRST_CALLS[0]:
             self.predict = _fast_predict(self.learned)
         return answer
 

@@ -60,7 +60,7 @@ def with_columns(learned: Learned) -> Learned:
     for word, slot in by_word.items():
         words["column"][slot] = 1 + (schema.column(word) or 0)
     counters["n_chosen"] = 0
-    return Learned(schema, arena.replacing(words=words, counters=counters))
+    return Learned(schema, arena.replacing({"words": words, "counters": counters}, {}))
 
 
 def _with_words(
@@ -100,7 +100,7 @@ def _without_rarest(
             array[: len(slots)] = getattr(arena, name)[slots]
     fresh["words"]["uses"] //= 2  # so that recent uses count more
     after = {names[k]: slot for slot, k in enumerate(staying.tolist(), 1)}
-    return after, arena.replacing(**fresh)
+    return after, arena.replacing(fresh, {})
 
 
 def with_ready(arena: Arena, wanted: int, factor: float = 2.0) -> tuple[Arena, int]:

@@ -1,9 +1,4 @@
-"""The lock of a model, which makes every call of it safe beside every other.
-
-A `with` statement on a lock of the interpreter takes and releases it for certain, as no signal
-handler runs between taking it and the block. The lock itself says whether a thread is within a
-call, so no flag beside it could be wrong.
-"""
+"""The lock of a model, which makes every call of it safe beside every other."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from river_amf.evaluation.streams import REGRESSION, Sample, Stream, task_of_val
 from river_amf.evaluation.tasks import Task
 from river_amf.evaluation.tracks import dataset_name, read_dataset
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
-from river_amf.inputs import sparse_rows
+from river_amf.inputs import frames
 from river_amf.inputs.frames import as_samples
 from river_amf.inputs.kinds import shown
 
@@ -94,8 +94,8 @@ def _pairs(dataset: Any, target: Any) -> tuple[Iterable[Any], Any]:
                 f" table, with a target if its is not in a column, got {shown(dataset)}"
             )
         return X, None
-    if sparse_rows.is_matrix(X):
-        rows: Any = sparse_rows.read_rows(X)
+    if frames.is_matrix(X):
+        rows: Any = frames.read_rows(X)
     else:
         X = pd.DataFrame(X).infer_objects() if isinstance(X, np.ndarray) else X
         rows = nw.from_native(X, allow_series=True)
@@ -122,7 +122,7 @@ def _is_table(X: Any) -> bool:
     """Return whether this is a dataframe, a series, a matrix or a two-dimensional array."""
     native = nw.from_native(X, allow_series=True, pass_through=True)
     is_frame = isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series)
-    return is_frame or (isinstance(X, np.ndarray) and X.ndim == 2) or sparse_rows.is_matrix(X)
+    return is_frame or (isinstance(X, np.ndarray) and X.ndim == 2) or frames.is_matrix(X)
 
 
 def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:

@@ -191,7 +191,8 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     """Return the table of `path` for a forest that no other thread changes."""
     prediction = "estimate" if forest.task == layout.REGRESSION else "proba"
     columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest.task], prediction]
-    values = forest._engine.encode(x)
+    outputs = forest._engine.expert_outputs(x)
+    values = None if outputs is None else outputs.values
     if values is None:
         return pd.DataFrame({name: [] for name in columns})
     arena = forest._arena

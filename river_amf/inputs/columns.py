@@ -32,11 +32,6 @@ class NewCategory(NamedTuple):
     category: Hashable
 
 
-def sample_at(columns: Sequence[Column], row: int) -> dict[Hashable, Any]:
-    """Return a row of a block as a sample."""
-    return {column.name: column.at(row) for column in columns}
-
-
 def is_there(column: Column) -> Mask:
     """Return in which rows a column has a value."""
     if column.numbers is not None:

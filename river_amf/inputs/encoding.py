@@ -146,8 +146,6 @@ def row_encoder(
 
     def encode_gaps(x: dict[Any, Any]) -> EncodedSample | None:
         try:
-            if len(x) == n_features and None not in x.values():
-                return None
             values: list[Any] = [x.get(name) for name in names]
             if None not in values or not x.keys() <= columns.keys():
                 return None

@@ -21,8 +21,8 @@ _EXACT = 2**53  # integers up to it are exact in float64
 class Labels:
     """The labels seen so far, in order of first appearance."""
 
-    def __init__(self) -> None:
-        self.index: dict[Hashable, int] = {}
+    def __init__(self, index: dict[Hashable, int] | None = None) -> None:
+        self.index: dict[Hashable, int] = {} if index is None else index
 
     @property
     def get(self) -> Callable[[Any], int | None]:
@@ -70,9 +70,7 @@ class Labels:
 
     def copy(self) -> Labels:
         """Return labels that later changes of these do not affect."""
-        twin = type(self)()
-        twin.index = self.index.copy()
-        return twin
+        return type(self)(self.index.copy())
 
     def add(self, label: Hashable) -> int:
         """Return the index of a label, which is added if it is new."""
@@ -85,13 +83,10 @@ class Labels:
 
     @property
     def n_classes(self) -> int:
-        """The number of classes."""
+        """The number of classes, and of columns of the forest's answers."""
         return len(self.index)
 
-    @property
-    def width(self) -> int:
-        """The number of columns of the forest's answers."""
-        return len(self.index)
+    width = n_classes
 
     def blank_answers(self, n_rows: int, n_new: int = 0, level: float = 0.0) -> NDArray[np.float64]:
         """Return an array for the answers to a block, once there are so many more labels."""
@@ -124,6 +119,8 @@ class Targets:
     The forest learns y minus the first target, the origin, so that an offset costs no digits.
     """
 
+    n_classes, width = 0, ANSWER
+
     def __init__(self, origin: float | None = None) -> None:
         self.origin = origin  # the first target
 
@@ -141,16 +138,6 @@ class Targets:
         """Take back the origin unless so many targets, 0 or 1, include it."""
         if n_targets == 0:
             self.origin = None
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes, of which there are none."""
-        return 0
-
-    @property
-    def width(self) -> int:
-        """The number of columns of the forest's answers."""
-        return ANSWER
 
     def get(self, y: Any) -> float | None:
         """Return a target minus the origin, or None if it needs a closer look."""

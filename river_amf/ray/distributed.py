@@ -18,7 +18,7 @@ from river.conf import Interval
 from river_amf import persistence
 from river_amf.classifier import AMFClassifier
 from river_amf.forest import Forest
-from river_amf.inputs import frames, sparse_rows
+from river_amf.inputs import frames
 from river_amf.inputs.kinds import shown
 from river_amf.parameters import Check, CheckedParameters
 from river_amf.persistence import FileError, places
@@ -242,8 +242,8 @@ class _Classifier(DistributedForest, base.MiniBatchClassifier):
 
     @functools.wraps(AMFClassifier.predict_many)
     def predict_many(self, X: Any) -> Any:  # type: ignore[override]
-        frame = sparse_rows.frame_of(X)
-        proba = self.predict_proba_many(X if sparse_rows.is_matrix(X) else frames.as_pandas(frame))
+        frame = frames.frame_of(X)
+        proba = self.predict_proba_many(X if frames.is_matrix(X) else frames.as_pandas(frame))
         codes = proba.to_numpy().argmax(axis=1) if proba.shape[1] else None
         return frames.label_series(frame, proba.columns.tolist(), codes)
 

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from river_amf import inspection
-from river_amf.inputs import dates, frames, sparse_rows
+from river_amf.inputs import dates, frames
 from river_amf.inputs.invalid import INVALID, renumbered
 from river_amf.inputs.kinds import shown
 from river_amf.parameters import flag
@@ -115,7 +115,7 @@ class ForestEstimator(BaseEstimator):
             # The trees draw from the same seed, but from the sequence itself.
             sequence = np.random.SeedSequence(draft.model_.seed, spawn_key=(0,))
             order = np.random.default_rng(sequence).permutation(order)
-            rows = rows[order if sparse_rows.is_matrix(rows) else order.tolist()]
+            rows = rows[order if frames.is_matrix(rows) else order.tolist()]
         try:
             draft._fitted_model().learn_many(rows, targets[order], weights[order])
         except INVALID as error:
@@ -156,7 +156,7 @@ class ForestEstimator(BaseEstimator):
     def _read(self, X: Any, *, is_first: bool = False) -> Any:
         """Return X as a dataframe or sparse matrix with the columns of the first call."""
         if not self._is_zero_absent:
-            sparse_rows.refuse_matrix(X)
+            frames.refuse_matrix(X)
         if nw.dependencies.is_into_dataframe(X):
             frame = frames.read_frame(X)
             validate_data(self, X, reset=is_first, skip_check_array=True)
@@ -175,7 +175,7 @@ class ForestEstimator(BaseEstimator):
                 accept_sparse=self._is_zero_absent and "csr",
                 ensure_all_finite="allow-nan",
             )
-            if sparse_rows.is_matrix(X):
+            if frames.is_matrix(X):
                 numbered = [*range(X.shape[1])]
                 self._columns = numbered if is_first else self._columns
                 if self._columns == numbered:

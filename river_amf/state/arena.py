@@ -30,6 +30,10 @@ _CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second
 class Block:
     """A block of samples, with buffers for what the kernels write about it."""
 
+    votes: Array
+    contexts: Array
+    late_votes: Array
+
     def __init__(self, values: Array, targets: Array, weights: Array, answers: Array) -> None:
         self.values = values  # (samples, columns), encoded; some columns may not be features yet
         self.targets = targets  # the index of each label, or a number
@@ -46,27 +50,14 @@ class Block:
 
         `has_late` is whether some of them may have been predicted earlier.
         """
-        axes = "tree", "feature", "timescale", "voter", "vote", "tree_target"
-        n_trees, n_features, n_timescales, n_voters, n_votes, n_tree_targets = (
-            arena.capacities[axis] for axis in axes
-        )
-        bytes_a_sample = 8 * (
-            n_voters * n_votes + (1 + n_tree_targets + n_timescales) * n_features + n_tree_targets
-        )
+        lengths = arena.capacities | {"chunk": 1}
+        fields = [field for field in layout.BLOCK_FIELDS.values() if "chunk" in field.axes]
+        bytes_a_sample = sum(8 * math.prod(field.shape(lengths)) for field in fields)
         self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
-        self.votes = np.zeros((n_voters, self.chunk, n_votes))
-        self.contexts = np.zeros((self.chunk, arena.capacities["context"]))
-        self.late_votes = np.empty((n_voters, self.chunk if has_late else 0, n_votes))
-        self.clipped = np.empty((self.chunk, n_features))
-        self.tree_targets = np.empty((n_tree_targets, self.chunk))
-        self.intensities = np.empty((n_tree_targets, self.chunk, n_features))
-        self.rows = np.empty(self.chunk, np.int64)
-        self.coded = np.empty((n_trees, n_features))
-        self.standardised = np.empty((n_timescales, self.chunk, n_features))
-        self.inputs = np.zeros(arena.inputs.shape)
-        self.terms = np.zeros(arena.terms.shape)
-        self.next_samples = np.empty(n_voters, np.int64)
+        lengths |= {"chunk": self.chunk, "late": self.chunk if has_late else 0}
         for name, field in layout.BLOCK_FIELDS.items():
+            if name not in ("values", "targets", "weights", "answers"):
+                setattr(self, name, np.zeros(field.shape(lengths), field.dtype))
             array = getattr(self, name)
             self.record[name] = array.ctypes.data
             for axis, length in zip(field.axes, array.shape, strict=True):
@@ -132,7 +123,7 @@ class Arena:
         for axis, length in capacities.items():
             handle[f"{axis}_capacity"] = length
 
-    def _with(self, arrays: dict[str, Array], capacities: dict[str, int]) -> Arena:
+    def replacing(self, arrays: dict[str, Array], capacities: dict[str, int]) -> Arena:
         """Return an arena with some other arrays and lengths of axes, which shares all others."""
         arena = type(self).__new__(type(self))
         arena.__dict__.update(self.__dict__)
@@ -175,7 +166,7 @@ class Arena:
 
     def resized(self, **capacities: int) -> Arena:
         """Return an arena with other lengths of some axes."""
-        return self._with(self._resized_arrays(capacities), capacities)
+        return self.replacing(self._resized_arrays(capacities), capacities)
 
     def _resized_arrays(self, capacities: dict[str, int]) -> dict[str, Array]:
         """Return copies of the arrays that change with the lengths of some axes."""
@@ -243,10 +234,6 @@ class Arena:
             **layout.lengths_of_words(self.settings, max(min(capacity, 1 + most), n_words))
         )
 
-    def replacing(self, **arrays: Array) -> Arena:
-        """Return an arena with some other arrays of the same shapes."""
-        return self._with(arrays, {})
-
     def fit_rows(self) -> Arena:
         """Return an arena whose store of samples has capacity beyond the rows in use."""
         # by more if there are many nodes, as whenever the store is full all of them are visited
@@ -304,7 +291,7 @@ class Arena:
         for draw, key in enumerate(_keys_of_draws(self.linear_models, self.trends)):
             for j in range(new.start, n_features):
                 directions[draw, j] = draw_directions(key, j, self.capacities["cosine"])
-        arena = self._with(arrays, capacities)
+        arena = self.replacing(arrays, capacities)
         arena.handle["version"] += 1
         arena._begin_predictions()
         return arena

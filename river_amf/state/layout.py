@@ -1,7 +1,4 @@
-"""The memory layout of a forest: its records, and one table of all its arrays.
-
-The kernels are compiled for this layout, and the arena, copies and files are derived from it.
-"""
+"""The memory layout of a forest: its records, and one table of all its arrays."""
 
 from __future__ import annotations
 
