@@ -14,7 +14,6 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 TINY = {
     "drift --table": {},
     "drift --picture drift.png": {},
-    "full --streams regimes new_customers": {"ROWS": 60},
     "late --models AdaptiveAMF leaves --delays 0 10 --streams elec2 fried": {"ROWS": 100},
     "lock": {"SECONDS": 0.1},
     "origins": {},
@@ -22,7 +21,6 @@ TINY = {
     "speed --streams elec2": {"REPEATS": 1, "OTHERS": 1, "CALLS": 100},
     "start_up --help": {},
     "whole_streams --streams electricity bike --seeds 1 --trees 2": {"BLOCK": 100},
-    "workers --help": {},
     "words --streams tweets --models logistic amf --samples 50 --seeds 1": {},
 }
 
