@@ -1,6 +1,5 @@
 """Blocks of rows: learned and predicted bit for bit like one sample at a time."""
 
-import concurrent.futures
 import copy
 import datetime
 import decimal
@@ -109,18 +108,6 @@ def test_threads_change_nothing(kind, n_jobs):
     assert_twins(model, alone)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 3])
-@of_each_task
-def test_threads_may_predict_at_once(kind, n_jobs):
-    model, (X, y, w) = fresh(kind, n_jobs=n_jobs), stream_of(Pandas, kind)
-    model.learn_many(X, y, w)
-    parts = [X[start : start + 250] for start in range(0, len(X), 250)] * 4
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        answers = [*pool.map(model.predict_many, parts)]
-    for part, answer in zip(parts, answers, strict=True):
-        assert answer.equals(model.predict_many(part))
-
-
 @libraries
 def test_input_is_never_changed(library):
     X, labels, weights = next(blocks_of(library, AMFClassifier, (50,)))
@@ -131,15 +118,6 @@ def test_input_is_never_changed(library):
     model.predict_proba_then_learn_many(X, y, w)
     model.predict_many(X)
     assert [*map(pickle.dumps, (X, y, w))] == before
-
-
-def test_rows_of_weight_zero_settle_nothing():
-    X = pd.DataFrame({"code": objects("red", 1.0, 2.0), "color": objects(1, "red", "tan")})
-    model, twin = fresh(n_classes=2), fresh(n_classes=2)
-    model.learn_many(X, ["none", "x", "y"], [0, 1, 1])
-    learn(twin, Pandas.rows(X), ["none", "x", "y"], [0, 1, 1])
-    assert_twins(model, twin)
-    assert labels_of(model) == ["x", "y"]
 
 
 def test_block_behind_a_scaler():

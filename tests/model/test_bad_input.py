@@ -323,17 +323,6 @@ def test_first_bad_row_is_named_in_any_column():
         assert "row 2: label 'third'" in message
 
 
-@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
-@pytest.mark.parametrize("label", ["\ud800", 10**5000], ids=["no Unicode", "no str"])
-def test_label_that_names_no_column_is_refused(make, label):
-    X, y = make({"length": [1.0, 4.0, 2.0]}), ["above", "below", label]
-    model = fresh()
-    assert "cannot name a column" in refusal(model, ValueError, learns(model), X, y)
-    model.learn_many(X, y)
-    for call, *more in ((learns(model), ["above"] * 3), (model.predict_proba_many,)):
-        assert "cannot name a column" in refusal(model, ValueError, call, X, *more)
-
-
 class Interrupted:
     """Raises an error of its own, as a signal handler may, when it is hashed."""
 

@@ -1,7 +1,6 @@
 """Warnings about features: each comes once, before anything is learned."""
 
 import copy
-import io
 import itertools
 import pickle
 import random
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 from forests import forests
 
-import river_amf
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
 from river_amf.engine.cautions import FEW_FEATURES
 
@@ -163,16 +161,3 @@ def test_warning_as_error_changes_nothing_once(kind):
     assert model.n_samples == 0 and len(model._features) == 0
     model.learn_one(wide, 1)
     assert model.n_samples == 1
-
-
-@forests
-@pytest.mark.parametrize("n_learned", [30, 200])
-def test_copies_and_files_warn_as_model(kind, n_learned):
-    rows, file, model = tags(300), io.BytesIO(), kind(n_estimators=2, seed=1)
-    before = at_rows(model, rows[:n_learned])
-    model.save(file)
-    file.seek(0)
-    others = [copy.deepcopy(model), pickle.loads(pickle.dumps(model)), river_amf.load(file)]
-    for other in [model, *others]:
-        assert len(before + at_rows(other, rows[n_learned:])) == 1
-    assert {pickle.dumps(other) for other in others} == {pickle.dumps(model)}
