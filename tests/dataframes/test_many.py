@@ -1,6 +1,5 @@
 """Blocks of rows: learned and predicted bit for bit like one sample at a time."""
 
-import copy
 import datetime
 import decimal
 import enum
@@ -18,7 +17,6 @@ from hypothesis import strategies as st
 from libraries import (
     LIBRARIES,
     Pandas,
-    assert_answers,
     assert_learns,
     assert_twins,
     fresh,
@@ -77,23 +75,6 @@ def test_block_equals_rows(parameters):
 @of_each_task
 def test_block_of_each_library_equals_rows(library, kind):
     assert_learns(library, [*blocks_of(library, kind, (700, 1, 1000))], kind=kind)
-
-
-@pytest.mark.parametrize("sizes", [(1,), (11,), (1000,), (0, 3, 0, 0, 64, 1)], ids=str)
-@kinds
-def test_cuts_change_nothing(kind, sizes):
-    model, twin = fresh(kind), fresh(kind)
-    for turn, (X, y, w) in enumerate(blocks_of(Pandas, kind, sizes)):
-        answers = learn(twin, Pandas.rows(X), y, w)
-        if turn % 3 == 0:
-            model.learn_many(X, y, w)
-        elif turn % 3 == 1:
-            learn(model, Pandas.rows(X), y, w)
-        else:
-            assert_answers(Pandas, predict_then_learn(model, X, y, w), twin, answers)
-        if turn % 5 == 3:
-            model = copy.deepcopy(pickle.loads(pickle.dumps(model)))
-    assert_twins(model, twin)
 
 
 @pytest.mark.parametrize("n_jobs", [2, 3, 16, -1])

@@ -258,13 +258,13 @@ def difference(case):
             if saved(model) != before:
                 return "trace of an explanation", f"{x}"
         elif step.call == "save" and (data := saved(model)) != (other := saved(reference)):
-            files = [zipfile.ZipFile(io.BytesIO(each)) for each in (data, other)]
+            files = [zipfile.ZipFile(io.BytesIO(content)) for content in (data, other)]
             members = [{(name, file.read(name)) for name in file.namelist()} for file in files]
             return "file", f"{sorted({name for name, _ in members[0] ^ members[1]})}"
         elif step.call == "threads":
             done = run_threads(model, step.rows)
-        for each, found in done:
-            reference, differs = compare(each, found, reference)
+        for done_step, found in done:
+            reference, differs = compare(done_step, found, reference)
             if differs:
                 return differs
     return None
