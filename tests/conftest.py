@@ -55,7 +55,7 @@ SLOW = re.findall(
     everyday_files futures inside_river inspect_regressors keyed large late_labels limits
     linear_models many
     memory mismatch naive naive_regression no_jit notebooks open_files outliers package parts paths
-    plot_tree predicted_before recipes relevance report sklearn stateful tracks validation warm_up
+    plot_tree recipes relevance report sklearn tracks validation warm_up
     """,
 )
 

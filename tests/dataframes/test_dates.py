@@ -144,12 +144,3 @@ def test_file_has_numbers_of_its_dates(tmp_path):
     assert [y for _, y in load_stream(csv, "day")] == ["2024-05-17", "2024-05-19"]
     with pytest.raises(EvaluationError, match="'2024-05-17'"):
         load_stream(csv, "day", task="regression")
-
-
-def test_file_with_a_word_among_dates_is_advised(tmp_path):
-    path = tmp_path / "sales.csv"
-    days = [f"2024-05-{n},1\n" for n in range(10, 22)]
-    path.write_text("".join(["day,sales\n", *days, "soon,1\n"]))
-    with pytest.warns(UserWarning, match="'day': it holds numbers .or dates. and some .*=soon"):
-        load_stream(path)
-    assert load_stream(path, missing=["soon"]).kinds["day"] == "date"

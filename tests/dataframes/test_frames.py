@@ -2,7 +2,6 @@
 
 import datetime
 import decimal
-import enum
 import math
 import pickle
 
@@ -39,11 +38,6 @@ def test_unknown_columns_are_ignored_in_prediction(library):
     assert_answers(library, model.predict_proba_many(X), model, expected)
 
 
-class Color(enum.Enum):
-    RED = 1
-    TAN = 2
-
-
 DECIMALS = [
     decimal.Decimal("0.1"),
     None,
@@ -64,14 +58,6 @@ PANDAS_COLUMNS = {
     "str": pd.Series(["red", None, "tan", "red"]),
     "categories": pd.Series(pd.Categorical(["tan", "red", None, "tan"], ["red", "nil", "tan"])),
     "Decimals": objects(*DECIMALS),
-    "numbers of all types": objects(1, np.float32(0.1), decimal.Decimal("0.1"), np.bool_(True)),
-    "numbers with gaps": objects(10**300, None, 0.5, pd.NA),
-    "booleans with gaps": objects(True, None, False, math.nan),
-    "categories with gaps": objects("red", math.nan, pd.NaT, "tan"),
-    "nothing": objects(None, math.nan, pd.NA, pd.NaT),
-    "tuples": objects((1,), (2.0,), (True,), ()),
-    "enum": objects(Color.TAN, Color.RED, None, Color.TAN),
-    "all sorts": objects("1", b"1", frozenset({1}), ("a", None)),
     "int64[pyarrow]": pd.Series([1, 0, None, 1], dtype="int64[pyarrow]"),
     "bool[pyarrow]": pd.Series([1, 0, None, 1], dtype="bool[pyarrow]"),
     "string[pyarrow]": pd.Series(["red", "tan", None, "red"], dtype="string[pyarrow]"),
@@ -151,9 +137,7 @@ def test_column_of_times_is_refused_with_advice(name, column):
 
 NUMBERS_AS_CATEGORIES = {
     "int": pd.Series([30, 10, None, 30], dtype="Int64").astype("category"),
-    "int, with gaps": pd.Series([30, 10, None, 30]).astype("category"),
-    "more categories than used": pd.Series(pd.Categorical([30, 10, None, 30], [10, 20, 30])),
-    "ordered": pd.Series(pd.Categorical([30, 10, None, 30], ordered=True)),
+    "ordered": pd.Series(pd.Categorical([30, 10, None, 30], [10, 20, 30], ordered=True)),
     "among text": pd.Series(pd.Categorical(objects("30", 10, None, 30))),
     "dictionary": (pa.array([30, 10, None, 30]).dictionary_encode()),
     "dictionary in pandas": pd.Series(
@@ -189,10 +173,7 @@ LABELS_OF_PANDAS = {
     "str": pd.Series(["spam", "ham", "spam"]),
     "category": pd.Series(pd.Categorical(["spam", "ham", "spam"], ["egg", "ham", "spam"])),
     "Int64": pd.Series([3, 1, 3], dtype="Int64"),
-    "tuples": objects(("a", 1), ("b", 2), ("a", 1)),
     "dates": objects(DATES[0], DATES[1], DATES[0]),
-    "all sorts": objects("1", 2, ("c",)),
-    "equal ones": objects(True, 1, 1.0),
 }
 TEXTS = ["spam", "ham", "spam"]
 X = {"length": [1.0, 2.0, 1.0]}
@@ -236,8 +217,9 @@ def test_labels_are_values_of_any_vector(library, y, values):
 def test_labels_that_no_frame_can_hold_are_refused(library):
     model, table = fresh(), library.frame({"a": [1.0, 2.0]})
     before = pickle.dumps(model)
-    with pytest.raises(ValueError, match="distinct column names"):
-        model.predict_proba_then_learn_many(table, [1, "1"])
+    for label, words in (("1", "distinct column names"), ("\ud800", "cannot name a column")):
+        with pytest.raises(ValueError, match=words):
+            model.predict_proba_then_learn_many(table, [1, label])
     assert pickle.dumps(model) == before
     model.learn_many(table, [1, "a"])
     with pytest.raises(TypeError, match="several types"):

@@ -1,7 +1,5 @@
 """Blocks of rows: learned and predicted bit for bit like one sample at a time."""
 
-import concurrent.futures
-import copy
 import datetime
 import decimal
 import enum
@@ -19,7 +17,6 @@ from hypothesis import strategies as st
 from libraries import (
     LIBRARIES,
     Pandas,
-    assert_answers,
     assert_learns,
     assert_twins,
     fresh,
@@ -80,23 +77,6 @@ def test_block_of_each_library_equals_rows(library, kind):
     assert_learns(library, [*blocks_of(library, kind, (700, 1, 1000))], kind=kind)
 
 
-@pytest.mark.parametrize("sizes", [(1,), (11,), (1000,), (0, 3, 0, 0, 64, 1)], ids=str)
-@kinds
-def test_cuts_change_nothing(kind, sizes):
-    model, twin = fresh(kind), fresh(kind)
-    for turn, (X, y, w) in enumerate(blocks_of(Pandas, kind, sizes)):
-        answers = learn(twin, Pandas.rows(X), y, w)
-        if turn % 3 == 0:
-            model.learn_many(X, y, w)
-        elif turn % 3 == 1:
-            learn(model, Pandas.rows(X), y, w)
-        else:
-            assert_answers(Pandas, predict_then_learn(model, X, y, w), twin, answers)
-        if turn % 5 == 3:
-            model = copy.deepcopy(pickle.loads(pickle.dumps(model)))
-    assert_twins(model, twin)
-
-
 @pytest.mark.parametrize("n_jobs", [2, 3, 16, -1])
 @kinds
 def test_threads_change_nothing(kind, n_jobs):
@@ -109,18 +89,6 @@ def test_threads_change_nothing(kind, n_jobs):
     assert_twins(model, alone)
 
 
-@pytest.mark.parametrize("n_jobs", [1, 3])
-@of_each_task
-def test_threads_may_predict_at_once(kind, n_jobs):
-    model, (X, y, w) = fresh(kind, n_jobs=n_jobs), stream_of(Pandas, kind)
-    model.learn_many(X, y, w)
-    parts = [X[start : start + 250] for start in range(0, len(X), 250)] * 4
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        answers = [*pool.map(model.predict_many, parts)]
-    for part, answer in zip(parts, answers, strict=True):
-        assert answer.equals(model.predict_many(part))
-
-
 @libraries
 def test_input_is_never_changed(library):
     X, labels, weights = next(blocks_of(library, AMFClassifier, (50,)))
@@ -131,15 +99,6 @@ def test_input_is_never_changed(library):
     model.predict_proba_then_learn_many(X, y, w)
     model.predict_many(X)
     assert [*map(pickle.dumps, (X, y, w))] == before
-
-
-def test_rows_of_weight_zero_settle_nothing():
-    X = pd.DataFrame({"code": objects("red", 1.0, 2.0), "color": objects(1, "red", "tan")})
-    model, twin = fresh(n_classes=2), fresh(n_classes=2)
-    model.learn_many(X, ["none", "x", "y"], [0, 1, 1])
-    learn(twin, Pandas.rows(X), ["none", "x", "y"], [0, 1, 1])
-    assert_twins(model, twin)
-    assert labels_of(model) == ["x", "y"]
 
 
 def test_block_behind_a_scaler():

@@ -319,19 +319,6 @@ def test_first_bad_row_is_named_in_any_column():
         assert "row 2: label 'third'" in message
 
 
-@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
-@pytest.mark.parametrize(
-    ("label", "words"), [("\ud800", "surrogates"), (10**5000, "limit")], ids=["code", "size"]
-)
-def test_label_that_names_no_column_is_refused(make, label, words):
-    X, y = make({"length": [1.0, 4.0, 2.0]}), ["above", "below", label]
-    model = fresh()
-    assert words in refusal(model, ValueError, learns(model), X, y)
-    model.learn_many(X, y)
-    for call, *more in ((learns(model), ["above"] * 3), (model.predict_proba_many,)):
-        assert words in refusal(model, ValueError, call, X, *more)
-
-
 class Interrupted:
     """Raises an error of its own, as a signal handler may, when it is hashed."""
 
@@ -343,16 +330,3 @@ def test_error_of_hash_is_raised_as_it_is():
     model = trained()
     for x, y in ((GOOD | {"color": Interrupted()}, 0), (GOOD, Interrupted())):
         assert refusal(model, ValueError, model.learn_one, x, y) == "of the handler"
-
-
-def test_values_that_do_not_compare_are_refused():
-    one, other, model = decimal.Decimal(1), np.int64(1), fresh()
-    X, shapes = pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"shape": objects((one,), (other,))})
-    for words, frame, y in (
-        ("row 1: label .* compared", X, [one, other]),
-        ("row 1: feature 'shape'.* compared", shapes, [0, 1]),
-    ):
-        assert re.search(words, refusal(model, TypeError, model.learn_many, frame, y))
-    model.learn_one({"shape": (one,)}, one)
-    for words, x, y in ((f"label {other!r}", {}, other), ("'shape'", {"shape": (other,)}, one)):
-        assert words in refusal(model, TypeError, model.learn_one, x, y)

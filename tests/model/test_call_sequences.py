@@ -1,5 +1,7 @@
 """Random sequences of calls give the model, the answers and the file of the same rows one by one.
 
+Answers are valid, what is refused changes nothing, and neither do predictions or explanations.
+
 `python tests/model/test_call_sequences.py 20000` prints the seeds that fail, of as many, each with
 a smaller sequence that fails alike.
 """
@@ -24,14 +26,19 @@ import pandas as pd
 import pytest
 
 import river_amf
+from river_amf import inspection
+from river_amf.engine import settings
 
 BOUNDS = {"max_nodes": [50, 7], "max_categories": [2, 3], "max_delayed_labels": [0, 1, 3]}
 TREES = {"n_estimators": [1, 3], "split_pure": [True], "use_aggregation": [False]}
+LAWS = {"step": [0.5, 2.0], "split_prior": [0.2], "dirichlet": [0.01, 1.0]}
 DRIFT = {"fading_factor": [None, 0.5], "drift_threshold": [None, 0.01], "n_jobs": [2]}
 FEATURES = {"split_intensity": ["range", "relevance", "unit"], "on_mismatch": ["missing"]}
 WORDS = {"absent": ["zero"], "max_split_words": [2], "max_words": [4, 8], "n_classes": [3, 5]}
 EXPERTS = {"vote": ["mean", "learned"], "linear": [True]}
-PARAMETERS = BOUNDS | TREES | DRIFT | FEATURES | WORDS | EXPERTS | {"recent": ["errors", "target"]}
+PARAMETERS = (
+    BOUNDS | TREES | LAWS | DRIFT | FEATURES | WORDS | EXPERTS | {"recent": ["errors", "target"]}
+)
 KINDS = ["AMFClassifier", "AMFRegressor", "AdaptiveAMFClassifier", "AdaptiveAMFRegressor"]
 CALLS = ["learn", "predict", "predict then learn"]
 LABELS = ["x", "y", 7, "z", True, ("a", "tuple")]
@@ -109,7 +116,7 @@ class Generator:
             x[draw.choice(["a", "c", "e", 7])] = draw.choice(["text", "other", 1.5])
         x = {name: draw.choice([None, math.nan]) if draw.random() < 0.07 else x[name] for name in x}
         if draw.random() < 3 * self.wrong:
-            x[draw.choice(list(x))] = draw.choice([math.inf, [1.0]])
+            x[draw.choice(list(x))] = draw.choice([math.inf, [1.0], 1j, 10**400])
         y = draw.choice([a, a + 1000 * (self.age > 60), 2.0, True, a * 1e3])
         if not self.is_regressor:
             y = LABELS[min(draw.randrange(2) + draw.randrange(1 + self.age // 10), 5)]
@@ -144,6 +151,15 @@ def run(model, step, by_rows=False):
     return answers, None
 
 
+def is_valid(model, answer, is_more):
+    """Return whether an answer holds probabilities, a finite number or ordered quantiles."""
+    if isinstance(model, river_amf.AMFRegressor):
+        return answer == sorted(answer) if is_more else math.isfinite(answer)
+    if is_more or not answer:
+        return is_more or answer == []
+    return min(answer) >= 0.0 and math.isclose(sum(answer), 1.0, abs_tol=1e-9)
+
+
 def compare(step, found, reference):
     """Let the reference take the rows one by one; return it, and what differs as name and text."""
     (answers, error), expected, expected_error, n_rows = found, [], None, 0
@@ -152,8 +168,16 @@ def compare(step, found, reference):
     while n_rows < len(step.rows) and not expected_error:
         x, y, w = step.rows[n_rows]
         row = {name: x[name] for name in columns or x if name in x}, y, w  # in their order
-        more, expected_error = run(reference, step._replace(rows=[row]), by_rows=True)
+        state = saved(reference) if error and step.call == "learn" else b""
+        # without delayed labels, a prediction changes nothing
+        is_lookup = step.call == "predict" and reference.max_delayed_labels == 0
+        asked = copy.deepcopy(reference) if is_lookup else reference
+        more, expected_error = run(asked, step._replace(rows=[row]), by_rows=True)
         expected, n_rows = expected + more, n_rows + 1
+        if not all(is_valid(asked, answer, step.more) for answer in more):
+            return reference, (f"validity of {step.call}", f"{more}")
+        if expected_error and state and saved(reference) != state:
+            return reference, ("trace of a refused row", expected_error)
     if step.frame and expected_error:  # a block is refused as a whole
         reference, expected = before, []
         expected_error = expected_error.replace(": ", f": row {n_rows - 1}: ", 1)
@@ -227,16 +251,20 @@ def difference(case):
         if step.call == "copy":
             model = copied(model, step.more)
         elif step.call == "look":
-            with suppress(TypeError, ValueError):
-                model.debug_one(step.rows[0][0])
+            x, before = step.rows[0][0], saved(model)
+            with suppress(TypeError, ValueError):  # a value of the other kind
+                assert model.debug_one(x) and inspection.path(model, x) is not None
+            assert len(inspection.node_table(model)) <= (model.max_nodes or math.inf)
+            if saved(model) != before:
+                return "trace of an explanation", f"{x}"
         elif step.call == "save" and (data := saved(model)) != (other := saved(reference)):
-            files = [zipfile.ZipFile(io.BytesIO(each)) for each in (data, other)]
+            files = [zipfile.ZipFile(io.BytesIO(content)) for content in (data, other)]
             members = [{(name, file.read(name)) for name in file.namelist()} for file in files]
             return "file", f"{sorted({name for name, _ in members[0] ^ members[1]})}"
         elif step.call == "threads":
             done = run_threads(model, step.rows)
-        for each, found in done:
-            reference, differs = compare(each, found, reference)
+        for done_step, found in done:
+            reference, differs = compare(done_step, found, reference)
             if differs:
                 return differs
     return None
@@ -290,8 +318,17 @@ def failing(seeds, prints=False):
 
 
 @pytest.mark.slow
-def test_calls_equal_single_rows():
-    assert not failing(range(250))
+@pytest.mark.parametrize(
+    ("longest_list", "seeds"),
+    [
+        (settings.LONGEST_LIST, range(200)),
+        (16, range(200, 300)),  # lists of rows are thinned
+        pytest.param(16, range(300, 10_000), marks=pytest.mark.soak),
+    ],
+)
+def test_calls_equal_single_rows(monkeypatch, longest_list, seeds):
+    monkeypatch.setattr(settings, "LONGEST_LIST", longest_list)
+    assert not failing(seeds, prints=True)
 
 
 if __name__ == "__main__":

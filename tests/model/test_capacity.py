@@ -75,19 +75,6 @@ def test_sample_without_room_changes_nothing(monkeypatch, name):
     assert pickle.dumps(model) == expected
 
 
-@pytest.mark.parametrize("period", [23, 24, 25])  # the first sample needs 20
-@pytest.mark.parametrize("name", [name for name in VARIANTS if name != "regressor"])
-def test_arrays_without_room_stay_in_step(monkeypatch, name, period):
-    # each array in turn runs out of room
-    expected = learned_with_room(name)
-    calls = fail(monkeypatch, state, "_resized", lambda n: n % period == 0)
-    model, samples = untrained(name)
-    for sample in samples:
-        learn_in_the_end(model, sample)
-    assert len(calls) > 2 * period
-    assert pickle.dumps(model) == expected
-
-
 # A chain of splits that needs more room than is available, so the kernel stops midway.
 CHAIN = [*(({"a": 2.0**-k}, "far") for k in range(300)), ({"a": 0.0}, "near")]
 
@@ -103,19 +90,12 @@ def test_chain_of_splits_is_drawn_as_with_room():
         check_same_tree(model, reference, tree)
 
 
-def learn_a_list(model):
-    with pytest.raises(TypeError):
-        model.learn_one([], "far")
-
-
 NEXT_CALLS = {
     "learn_one": lambda model: model.learn_one({"a": 0.5}, "far", w=0.0),
     "predict_one": lambda model: model.predict_one({"a": 0.5}),
     "learn_many": lambda model: model.learn_many(pd.DataFrame({"a": [0.5]}), ["far"], [0.0]),
     "pickle": pickle.dumps,
-    "memory_usage": lambda model: model.memory_usage,
     "node_table": inspection.node_table,
-    "bad input": learn_a_list,
 }
 
 

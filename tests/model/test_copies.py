@@ -12,9 +12,8 @@ import pandas as pd
 import pytest
 import regressors
 import test_outliers
-import test_places
 import test_presence
-from forests import STREAM, VARIANTS, content, learn, trained, variants, visits
+from forests import SHOPS, STREAM, VARIANTS, content, learn, trained, variants, visits
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, load
 from river_amf.engine import engine
@@ -58,7 +57,6 @@ def outliers():
     return [(x, y, 1.0) for x, y in samples]
 
 
-SHOPS = [(x, y > 0, w) for x, y, w in test_places.STREAM]
 COSINES = {"vote": "learned", "linear": True, "max_categories": 5}
 RESTARTS = {"drift_threshold": 0.5}
 OF_ALL = {

@@ -4,7 +4,7 @@ import decimal
 import enum
 import math
 import pickle
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict
 
 import numpy as np
 import pandas as pd
@@ -122,21 +122,6 @@ UNCOMMON = [
 def test_encode_returns_none_if_uncommon():
     schema = schema_of({"size": 1.0, "color": "red"})
     assert [x for x in UNCOMMON if schema.encode(x) is not None] == []
-
-
-def test_encode_takes_gaps():
-    schema = schema_of({"size": 1.0, "color": "red"})
-    for x in ({}, {"size": 1.0}, {"color": "red"}, {"size": None, "color": "red"}):
-        fast = schema.encode(x).values.copy()
-        assert rows_equal(fast, schema.encode_any(OrderedDict(x)).values), x
-
-
-def test_encode_any_leaves_a_defaultdict():
-    schema = schema_of({"size": 1.0, "color": "red"})
-    x = defaultdict(float)
-    schema.read_features(x)
-    assert np.isnan(schema.encode_any(x).values[0]).all()
-    assert not x
 
 
 # Checks

@@ -1,10 +1,8 @@
 """Whose turn it is to use a model, and that weights stay within what sums can hold."""
 
-import gc
 import math
 import os
 import pickle
-import signal
 import threading
 
 import numpy as np
@@ -13,7 +11,6 @@ import pytest
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.engine.blocks import run_in_threads
-from river_amf.inputs.invalid import in_row
 
 SOON = 30.0  # seconds, after which a test has failed
 
@@ -113,53 +110,6 @@ def test_nested_call_raises_and_changes_nothing(kind):
         with pytest.raises(RuntimeError, match="in the middle of another call"):
             model.learn_one({}, Nosy(call))
         assert pickle.dumps(model) == before
-
-
-def test_lock_is_released_after_a_signal(model):
-    seen = []
-
-    def handler(number, frame):
-        raise TimeoutError
-
-    before = signal.signal(signal.SIGALRM, handler)
-    gc.disable()  # what is raised in a callback of its own is lost
-    try:
-        while len(seen) < 300:
-            try:
-                signal.setitimer(signal.ITIMER_REAL, 5e-5)
-                while True:
-                    model.predict_one({"a": 1})
-            except TimeoutError as error:
-                seen.append(error)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-        gc.enable()
-    thread = started(model.learn_one, {"a": 1}, True)
-    thread.join(SOON)
-    assert not thread.is_alive() and not model._engine.lock._is_owned()
-
-
-class Loud:
-    """A value that raises an error of its own, as a signal handler may, when it is hashed."""
-
-    def __init__(self, error):
-        self.error = error
-
-    def __hash__(self):
-        raise self.error
-
-
-@pytest.mark.parametrize("error", [KeyError("late"), TimeoutError("late"), MemoryError("late")])
-def test_block_passes_on_other_errors(model, error):
-    with pytest.raises(type(error)) as found:
-        in_row(3, hash, Loud(error))
-    assert found.value is error
-    with pytest.raises(ValueError, match=r"^row 1: feature 'a'") as named:
-        model.learn_many(pd.DataFrame({"a": [1.0, math.inf]}), [True, True])
-    again = pickle.loads(pickle.dumps(named.value))
-    assert (type(again), str(again)) == (type(named.value), str(named.value))
-    assert type(again).__name__ == "ValueError"
 
 
 def test_run_in_threads_returns_or_raises():

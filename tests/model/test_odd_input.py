@@ -17,8 +17,7 @@ import pytest
 from forests import forests
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from river.utils import VectorDict
-from test_bad_input import GOOD, dummy, fresh, short, trained
+from test_bad_input import GOOD, fresh, short, trained
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
 
@@ -26,43 +25,6 @@ stages = pytest.mark.parametrize("make", [fresh, trained])
 
 
 # Odd objects
-
-
-class Once(fractions.Fraction):
-    """A number that converts only once."""
-
-    turns = 0
-
-    def __float__(self):
-        self.turns += 1
-        if self.turns > 1:
-            raise RuntimeError("converted twice")
-        return 1.0
-
-
-class Fickle(dict):
-    """A dict with other items after the first time."""
-
-    turns = 0
-
-    def items(self):
-        self.turns += 1
-        return super().items() if self.turns == 1 else {"size": math.inf, "color": 1.0}.items()
-
-
-@stages
-@pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
-def test_values_are_read_once(make, kind):
-    once = dict.fromkeys(("size", "width", "new"), 1.0)
-    one = Once(1) if kind is AMFRegressor else 1
-    model, block, twin = (make(kind) for _ in range(3))
-    model.learn_one(GOOD | {name: Once(1) for name in once}, one)
-    block.learn_many(pd.DataFrame([GOOD | once]), [1])
-    twin.learn_one(GOOD | once, 1)
-    assert pickle.dumps(block) == pickle.dumps(twin)
-    model.learn_one(Fickle(GOOD | {"newer": 2.0}), 1)
-    twin.learn_one(GOOD | {"newer": 2.0}, 1)
-    assert pickle.dumps(model) == pickle.dumps(twin)
 
 
 @stages
@@ -147,14 +109,6 @@ def answers(samples):
 def test_odd_samples_count_as_plain_ones(odd):
     samples = [plain_sample(i) for i in range(200)]
     assert answers([odd(x) for x in samples]) == answers(samples)
-
-
-@pytest.mark.parametrize("kind", [*MAPPINGS, VectorDict])
-def test_odd_mappings_are_learned_and_predicted(kind):
-    for model in (trained(), dummy()):
-        model.learn_one(kind({"size": 1.0}), 0)
-        for call in (model.predict_proba_one, getattr(model, "debug_one", model.predict_one)):
-            assert call(kind({"size": 1.0})) == call({"size": 1.0})
 
 
 NAMES = [1, "1", b"1", (1, 2), "late", Suit.CLUBS, None, 2.5]

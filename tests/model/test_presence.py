@@ -1,11 +1,9 @@
 """Features that are there or not: what a missing value counts as (DESIGN.md: missing values)."""
 
-import copy
 import math
 import random
 import sys
 
-import numpy as np
 import pytest
 
 import river_amf
@@ -102,24 +100,6 @@ def test_absence_is_just_below_the_only_value(value, expected):
     assert absent == [model.predict_proba_one({"b": 3, "a": expected})] * 3
 
 
-@pytest.mark.parametrize("second", [2.0, 1.0 - 2.0**-10])
-def test_absence_is_missing_from_the_second_value_on(second):
-    model = learned(
-        AMFClassifier(seed=1), [({} if i % 2 else {"a": 1.0}, i % 2) for i in range(70)]
-    )
-    model.learn_one({"a": second}, 0, w=0.0)
-    assert model._arena.stand_ins.tolist() == [1.0 - 2.0**-10]
-    model.learn_one({"a": second}, 0)
-    assert np.isnan(model._arena.stand_ins).all()
-    assert model._arena.ranges[:, 0].tolist() == sorted([1.0, second])
-
-
-def test_words_have_no_stand_in():
-    model = AdaptiveAMFClassifier(absent="zero", seed=1)
-    samples = [({"good": 1, "color": "red"} if i % 2 else {"bad": 1}, i % 2) for i in range(100)]
-    assert np.isnan(learned(model, samples)._arena.stand_ins).all()
-
-
 # One more category
 
 
@@ -132,17 +112,6 @@ def test_missing_categories_count_towards_no_limit(kind):
     assert [model.predict_one({"color": color}) for color in colors] == [0, 1, 2]
     with pytest.warns(river_amf.MismatchWarning, match="got the number 7"):
         assert model.predict_one({"color": 7}) == 0
-
-
-@pytest.mark.parametrize("x", [{"a": None, "color": "red"}, {"a": 1.0}])
-def test_delayed_labels_find_rows_with_stand_ins(x):
-    model = AdaptiveAMFClassifier(seed=1)
-    learned(model, [({"a": 1.0, "color": "red"}, 1), ({"color": "tan"}, 0)] * 10)
-    model.predict_proba_one(x)
-    model.learn_one({"a": 3.0, "color": "red"}, 1)
-    assert len(copy.deepcopy(model)._engine.late.waiting) == 1
-    model.learn_one(x, 0)
-    assert len(copy.deepcopy(model)._engine.late.waiting) == 0
 
 
 # Explanations
@@ -166,13 +135,3 @@ def test_linear_weights_show_missing_categories():
     assert "error = (missing)" in model.debug_one({"price": 0.5})
     table = inspection.linear_weights(model)
     assert table[table.feature == "error"].category.unique().tolist() == ["timeout", "(missing)"]
-
-
-def test_complete_categories_are_listed_alone():
-    samples = [({"color": ["red", "tan"][i % 2]}, i % 2) for i in range(90)]
-    model = learned(AdaptiveAMFClassifier(n_estimators=2, seed=1), samples)
-    for tree in range(2):
-        splits = inspection.node_table(model, tree)["categories_left"].dropna()
-        assert {*splits.map(len)} == {1} and "(missing)" not in set().union(*splits)
-    assert "(missing)" not in {*inspection.linear_weights(model).category}
-    assert "(missing)" in model.debug_one({})

@@ -198,22 +198,6 @@ def test_absurd_target_does_little_harm(outlier):
     assert median_error(model, rng, 1500, lambda i: 0.0) < before
 
 
-@pytest.mark.slow
-def test_adaptive_forest_is_ahead_after_a_drift():
-    rng = random.Random(8)
-    errors = []
-    for kind in (AMFRegressor, AdaptiveAMFRegressor):
-        rng, model, squares = random.Random(8), kind(seed=1), []
-        for i in range(3000):
-            x, truth = smooth(rng)
-            y = (truth if i < 1500 else -2.0 * truth) + rng.gauss(0.0, 0.1)
-            if i >= 1600:
-                squares.append((model.predict_one(x) - y) ** 2)
-            model.learn_one(x, y)
-        errors.append(np.mean(squares))
-    assert errors[1] < 0.3 * errors[0]
-
-
 # Intervals ---------------------------------------------------------------------------------------
 
 

@@ -3,7 +3,6 @@
 import math
 import pickle
 import random
-import re
 import sys
 from collections import defaultdict
 
@@ -15,7 +14,6 @@ import scipy.sparse
 from forests import content
 from naive_aggregation import add_up
 from river import compose, feature_extraction
-from test_bad_input import refusal
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.inputs.encoding import column_order
@@ -277,36 +275,6 @@ def test_categories_beyond_the_columns_are_ignored():
         assert list(model._features) == ["a", "b"]
         assert model._features.categories("c") is None
         assert sorted(slots_of(model)) == ["word"]
-
-
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ({"new": math.inf}, "'new': the value inf is infinite"),
-        ({"word 0": 10**400}, "'word 0': the value .* too large"),
-        ({"word 0": "text"}, "'word 0' has held numbers so far"),
-        ({"word 0": 1j}, "not a plain number"),
-        ({"new": []}, "unhashable"),
-    ],
-)
-def test_bad_samples_leave_no_trace(bad, message):
-    model = learned(Forest(2, absent="zero", seed=1), bags(50))
-    errors = (ValueError, TypeError)
-    x = {"fresh": 1, "other": "text"} | bad
-    assert re.search(message, refusal(model, errors, model.learn_one, x, "label 9"))
-    if "new" not in bad:
-        assert re.search(message, refusal(model, errors, model.predict_one, bad))
-
-
-def test_mismatches_count_as_missing():
-    parameters = {"absent": "zero", "on_mismatch": "missing", "seed": 1}
-    model = Forest(2, **parameters)
-    model.learn_one({"temp": "N/A", "word": 1}, "a")
-    assert not model._features.is_known("temp")
-    model.learn_one({"temp": 3}, "b")
-    assert "temp" in slots_of(model)
-    with pytest.warns(UserWarning, match="'word' has held numbers so far, got 'x'"):
-        model.predict_one({"word": "x"})
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ def run(*arguments, **environment):
 
 
 @pytest.mark.soak
-def test_after_warming_up_nothing_is_compiled_any_more(tmp_path):
+def test_warm_up_leaves_nothing_to_compile(tmp_path):
     here = {"NUMBA_CACHE_DIR": str(tmp_path)}
     (output, error), (_, again) = (run("-m", "river_amf", "warm-up", **here) for _ in range(2))
     assert output.startswith("all kernels are compiled, after ")
