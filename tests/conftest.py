@@ -164,11 +164,9 @@ def one_ray():
     """Start Ray with two CPUs, for the whole run, and stop it."""
     import ray
 
-    from river_amf.ray import cluster
-
     # a short path
     with tempfile.TemporaryDirectory("", "ray", ignore_cleanup_errors=True) as folder:
-        cluster.start_here(num_cpus=2, _temp_dir=folder)
+        ray.init(num_cpus=2, include_dashboard=False, logging_level="WARNING", _temp_dir=folder)
         yield
         ray.shutdown()
 

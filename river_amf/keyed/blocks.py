@@ -60,10 +60,9 @@ class Block:
         return [*samples] or [{}] * len(self)
 
     def give(self, text: str, model: Any, *, predict: str) -> list[Any]:
-        """Let a model predict the rows of a key, if `predict` is a method, and learn them.
+        """Let a model predict the rows of a key, by the method of this name or "", and learn them.
 
-        `predict` is "predict", "predict_proba" or "". An error has the number of its row and the
-        key.
+        An error has the number of its row and the key.
         """
         rows, answers = self.rows[text], []
         method = "_then_".join(filter(None, [predict, "learn" * (self.y is not None)])) + "_many"
