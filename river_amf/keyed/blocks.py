@@ -60,10 +60,7 @@ class Block:
         return [*samples] or [{}] * len(self)
 
     def give(self, text: str, model: Any, *, predict: str) -> list[Any]:
-        """Let a model predict the rows of a key, by the method of this name or "", and learn them.
-
-        An error has the number of its row and the key.
-        """
+        """Let a model predict and learn the rows of a key; errors have the row and the key."""
         rows, answers = self.rows[text], []
         method = "_then_".join(filter(None, [predict, "learn" * (self.y is not None)])) + "_many"
         is_block = len(rows) >= MANY and takes_frames(model) and hasattr(model, method)

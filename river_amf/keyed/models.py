@@ -98,7 +98,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
             raise type(error)(f"feature {shown(self.key)}: {error}") from None
 
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0, **kwargs: Any) -> None:
-        """Learn from one sample, with the model of its key, which also gets keywords.
+        """Learn from one sample, with the model of its key.
 
         Raises
         ------

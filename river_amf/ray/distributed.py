@@ -75,8 +75,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
     dies, even in the middle of a call, is replaced by one in the same state. For the death of this
     process there are `save` and `load`.
 
-    The workers are in the Ray of `ray.init`, which is called with the defaults of Ray, without a
-    dashboard, unless it has been called before.
+    Call `ray.init` before for another Ray than its default, without a dashboard or statistics.
 
     Parameters
     ----------

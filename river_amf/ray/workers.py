@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Sequence
@@ -66,9 +67,8 @@ class Workers(Guarded):
     ) -> list[Any]:
         """Return the results of a function of each model, or of that of one worker.
 
-        Errors and warnings are those of the function; RuntimeError is raised after `close`, or if
-        an actor dies three times. An atomic function that raises TypeError or ValueError has left
-        the model as it was; after all other errors actors are replaced.
+        RuntimeError is raised after `close`, or if an actor dies three times. An atomic function
+        that raises TypeError or ValueError has left the model as it was.
         """
         if self._n_bytes > max(_FEW_BYTES, sum(map(len, self._past[0]))):
             self._make_checkpoints()
@@ -135,6 +135,7 @@ class Workers(Guarded):
         """Send a call to a worker, whose actor may have to be started; return Ray's reference."""
         if self._actors[i] is None:
             if not ray.is_initialized():
+                os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
                 ray.init(include_dashboard=False, logging_level="WARNING", ignore_reinit_error=True)
             calls = [past for past, to in self._past[1] if i in to]
             self._actors[i] = _Actor.remote(self._past[0][i], calls)
