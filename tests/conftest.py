@@ -52,7 +52,7 @@ SLOW = re.findall(
     r"\w+",
     """
     baselines benchmarks cache capacity cli cli_predict command_robustness comparison copies damage
-    everyday_files futures inside_river inspect_regressors keyed large late_labels limits
+    everyday_files inside_river inspect_regressors keyed large late_labels limits
     linear_models many
     memory mismatch naive naive_regression no_jit notebooks open_files outliers package parts paths
     plot_tree predicted_before recipes relevance report sklearn stateful tracks validation warm_up
