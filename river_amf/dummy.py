@@ -15,8 +15,7 @@ class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
     """Baseline that predicts the label frequencies so far and ignores the features.
 
     Among C classes, one with weight `count` out of a total weight `n` gets the probability
-    (count + a) / (n + C a), as at the root of a Mondrian tree. It is river's
-    `dummy.PriorClassifier` with such a prior, and is saved as that is, by `pickle`.
+    (count + a) / (n + C a), as at the root of a Mondrian tree.
 
     Parameters
     ----------

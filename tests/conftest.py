@@ -52,7 +52,7 @@ SLOW = re.findall(
     r"\w+",
     """
     baselines benchmarks cache capacity cli cli_predict command_robustness comparison copies damage
-    everyday_files futures inside_river inspect_regressors keyed large late_labels limits
+    everyday_files inside_river inspect_regressors keyed large late_labels limits
     linear_models many
     memory mismatch naive naive_regression no_jit notebooks open_files outliers package parts paths
     plot_tree recipes relevance report sklearn tracks validation warm_up
@@ -164,11 +164,9 @@ def one_ray():
     """Start Ray with two CPUs, for the whole run, and stop it."""
     import ray
 
-    from river_amf.ray import cluster
-
     # a short path
     with tempfile.TemporaryDirectory("", "ray", ignore_cleanup_errors=True) as folder:
-        cluster.start_here(num_cpus=2, _temp_dir=folder)
+        ray.init(num_cpus=2, include_dashboard=False, logging_level="WARNING", _temp_dir=folder)
         yield
         ray.shutdown()
 

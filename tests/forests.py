@@ -53,9 +53,6 @@ def content(model: Any) -> bytes:
     return buffer.getvalue()
 
 
-variants = pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
-
-
 def by_hand(parameters: dict[str, Any], names: set[str]) -> list[Any]:
     """Return the arguments of a parametrized test; the named ones only run with -m soak."""
     return [

@@ -4,6 +4,7 @@ import math
 import random
 
 import pytest
+from river import base
 
 LABELS = {
     "strings": ["no", "yes", "perhaps"],
@@ -55,8 +56,9 @@ def check_answer(model, x, seen):
 
 def walk(model, samples):
     """Predict and learn; return the answers."""
+    predict = "predict_one" if isinstance(model, base.Regressor) else "predict_proba_one"
     answers = []
     for x, y in samples:
-        answers.append(model.predict_proba_one(x))
+        answers.append(getattr(model, predict)(x))
         model.learn_one(x, y)
     return answers

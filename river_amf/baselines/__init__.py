@@ -1,8 +1,6 @@
 """The classic models of stream learning by name, as river models that are ready to run.
 
-They take the same input as the forests: dicts of numbers, booleans and categories, with missing
-values, new features and new labels. They are river's own models, or scikit-learn's and Keras's,
-behind scalers and encoders where they need them.
+They take the same input as the forests, behind scalers and encoders where they need them.
 """
 
 from river_amf.baselines.river_models import DESCRIPTIONS, classifiers, regressors

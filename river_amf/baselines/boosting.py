@@ -11,16 +11,12 @@ from river import base
 
 from river_amf.baselines.preparation import Features, present
 
-_FIRST = 50  # samples before the first training; the next one is after as many again
+_FIRST = 50  # samples before the first training; until `every`, the next is after as many again
 _MAX_CATEGORIES = 254  # of a feature, in scikit-learn
 
 
 class _Boosting:
-    """The last `window` samples, and a booster trained on them.
-
-    It is trained after 50 samples, whenever there are twice as many, and then after `every`
-    samples. Until then the latest label or target is predicted.
-    """
+    """The last `window` samples, and a booster trained on them after every `every` samples."""
 
     _kind: str  # in `sklearn.ensemble`
 
@@ -56,11 +52,10 @@ class _Boosting:
             targets = tuple(map(self._labels.index, targets))
         self._booster = None
         if self._codes and len({*targets}) > 1:
-            are_categories = [bool(codes) for codes in self._codes.values()]
-            booster = getattr(ensemble, self._kind)(
+            are_categories = [*map(bool, self._codes.values())]
+            self._booster = getattr(ensemble, self._kind)(
                 categorical_features=are_categories, early_stopping=False, random_state=self.seed
-            )
-            self._booster = booster.fit(np.array([self._encode(x) for x in rows]), targets)
+            ).fit(np.array([*map(self._encode, rows)]), targets)
 
     def _encode(self, x: Features) -> list[float]:
         """Return a number for each feature, NaN for missing values and new categories."""
@@ -74,14 +69,7 @@ class _Boosting:
 
 
 class BoostingClassifier(_Boosting, base.Classifier):
-    """`HistGradientBoostingClassifier`, retrained on the latest samples.
-
-    >>> model = BoostingClassifier(seed=1)
-    >>> for i in range(100):
-    ...     model.learn_one({"a": i % 10, "color": "red" if i % 2 else "tan"}, i % 10 > 4)
-    >>> model.predict_one({"a": 7, "color": "tan"})
-    True
-    """
+    """`HistGradientBoostingClassifier`, retrained on the latest samples."""
 
     _kind = "HistGradientBoostingClassifier"
     _multiclass = True

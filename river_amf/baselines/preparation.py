@@ -19,12 +19,6 @@ class Scaler(preprocessing.StandardScaler):
 
     As absence means 0, these keep their sign: they are divided by their root mean square. So are
     numbers that are absent at times and have not varied. A new one becomes 1, -1 or 0.
-
-    >>> scaler = Scaler()
-    >>> for x in [{"size": 170.0, "hello": 1.0}, {"size": 190.0}, {"size": 180.0}]:
-    ...     scaler.learn_one(x)
-    >>> scaler.transform_one({"size": 180.0, "hello": 1.0})
-    {'size': 0.0, 'hello': 1.0}
     """
 
     def __init__(self) -> None:

@@ -15,7 +15,6 @@ from river import (
     ensemble,
     forest,
     linear_model,
-    multiclass,
     naive_bayes,
     neighbors,
     optim,
@@ -24,11 +23,13 @@ from river import (
     stats,
     tree,
 )
+from river.multiclass import OneVsRestClassifier
+from river.neighbors import LazySearch
 
 from river_amf.baselines import preparation
 from river_amf.baselines.boosting import BoostingClassifier, BoostingRegressor
 from river_amf.baselines.preparation import Features, TargetScaler, present, scale_and_encode, split
-from river_amf.baselines.recurrent import NEEDED, RecurrentClassifier
+from river_amf.baselines.recurrent import RecurrentClassifier
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.regressor import AdaptiveAMFRegressor, AMFRegressor
 
@@ -39,8 +40,6 @@ _GRACE_PERIODS = (50, 100, 200, 400, 800)  # of the stacked trees, in samples
 _RATE = 0.1  # of AdaGrad, in standard deviations of the target
 
 _Makers = dict[str, Callable[[int | None], Any]]  # functions that make a model for a seed
-
-# Classifiers
 
 
 def _bins(x: Features) -> Features:
@@ -68,14 +67,6 @@ def _zeros(_: Features) -> Features:
 
 def _scaled(model: Any) -> Any:
     return compose.Pipeline(scale_and_encode(), model)
-
-
-def _one_per_label(model: base.Classifier) -> Any:
-    return multiclass.OneVsRestClassifier(model)
-
-
-def _nearest() -> Any:
-    return neighbors.LazySearch(window_size=_BUFFER)
 
 
 def _gaussian_nb() -> Any:
@@ -106,7 +97,7 @@ def _mlp(seed: int | None) -> Any:
     hashed = preprocessing.FeatureHasher(n_features=_N_INPUTS, seed=seed)
     columns = compose.TransformerUnion(hashed, _zeros)
     network = convert_sklearn_to_river(MLPClassifier(random_state=seed), classes=[False, True])
-    return compose.Pipeline(scale_and_encode(), columns, _one_per_label(network))
+    return compose.Pipeline(scale_and_encode(), columns, OneVsRestClassifier(network))
 
 
 def _hoeffding(criterion: str = "info_gain", grace_period: int = 200) -> base.Classifier:
@@ -123,7 +114,7 @@ def _trees(kind: Callable[..., base.Classifier], seed: int | None) -> Any:
 
 def _stacking() -> Any:
     trees = [_hoeffding(kind, grace) for kind in ("info_gain", "gini") for grace in _GRACE_PERIODS]
-    combiner = _one_per_label(linear_model.Perceptron())
+    combiner = OneVsRestClassifier(linear_model.Perceptron())
     # without the features themselves, as a perceptron cannot multiply strings
     return _unscaled(ensemble.StackingClassifier(trees, combiner, include_features=False))
 
@@ -131,12 +122,12 @@ def _stacking() -> Any:
 _CLASSIFIERS: _Makers = {
     "majority": lambda _: dummy.PriorClassifier(),
     "last-class": lambda _: dummy.NoChangeClassifier(),
-    "knn": lambda _: _scaled(neighbors.KNNClassifier(10, engine=_nearest())),
+    "knn": lambda _: _scaled(neighbors.KNNClassifier(10, engine=LazySearch(_BUFFER))),
     "gaussian-nb": lambda _: _gaussian_nb(),
     "categorical-nb": lambda _: _categorical_nb(),
     "multinomial-nb": lambda _: _multinomial_nb(_words),
-    "perceptron": lambda _: _scaled(_one_per_label(linear_model.Perceptron())),
-    "logistic": lambda _: _scaled(_one_per_label(linear_model.LogisticRegression())),
+    "perceptron": lambda _: _scaled(OneVsRestClassifier(linear_model.Perceptron())),
+    "logistic": lambda _: _scaled(OneVsRestClassifier(linear_model.LogisticRegression())),
     "mlp": _mlp,
     "rnn": lambda seed: _scaled(RecurrentClassifier(seed=seed)),
     "hoeffding-gain": lambda _: _unscaled(_hoeffding()),
@@ -150,8 +141,6 @@ _CLASSIFIERS: _Makers = {
     "amf": lambda seed: AMFClassifier(seed=seed),
     "adaptive": lambda seed: AdaptiveAMFClassifier(seed=seed),
 }
-
-# Regressors
 
 
 def behind_scalers(model: base.Regressor) -> Any:
@@ -190,7 +179,7 @@ _REGRESSORS: _Makers = {
     "mean": lambda _: dummy.StatisticRegressor(stats.Mean()),
     "last-value": lambda _: dummy.StatisticRegressor(stats.Shift(0, fill_value=0.0)),
     "linear": lambda _: behind_scalers(linear_regression()),
-    "knn": lambda _: _scaled(neighbors.KNNRegressor(10, _nearest(), "weighted_mean")),
+    "knn": lambda _: _scaled(neighbors.KNNRegressor(10, LazySearch(_BUFFER), "weighted_mean")),
     "hoeffding": lambda _: behind_scalers(_tree()),
     "amrules": lambda _: behind_scalers(rules.AMRules(pred_model=linear_regression())),
     "bagging": lambda seed: behind_scalers(ensemble.BaggingRegressor(_tree(), _N_MODELS, seed)),
@@ -201,8 +190,6 @@ _REGRESSORS: _Makers = {
     "amf": lambda seed: AMFRegressor(seed=seed),
     "adaptive": lambda seed: AdaptiveAMFRegressor(seed=seed),
 }
-
-# Both
 
 DESCRIPTIONS: dict[str, str] = {
     "majority": "the most frequent label so far",
@@ -236,7 +223,8 @@ DESCRIPTIONS: dict[str, str] = {
 
 # Models that need an extra which is not installed are in none of the tables.
 _SKLEARN = ("sklearn",), 'needs scikit-learn: pip install "scikit-learn>=1.6"'
-_NEEDED = {"mlp": _SKLEARN, "boosting": _SKLEARN, "rnn": (("keras", "jax"), NEEDED)}
+_KERAS = ("keras", "jax"), 'needs Keras and JAX: pip install "keras>=3.8" "jax>=0.5"'
+_NEEDED = {"mlp": _SKLEARN, "boosting": _SKLEARN, "rnn": _KERAS}
 MISSING: dict[str, str] = {
     name: needed
     for name, (packages, needed) in _NEEDED.items()
@@ -253,31 +241,22 @@ def make_baseline(is_regression: bool, name: str, seed: int | None) -> Any:
 
 
 def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifier]]:
-    """Return functions that make the baseline models, by name.
+    """Return functions that make the baseline models, by the names in `DESCRIPTIONS`.
 
-    River's trees and their ensembles sort the labels, so for them strings and numbers cannot both
-    be labels of one stream. An infinite number raises `ValueError` in all models that look at
-    features.
+    They have no arguments, and can be pickled. `"mlp"` and `"boosting"` are there if scikit-learn
+    is installed, `"rnn"` if Keras and JAX are. River's trees and their ensembles sort the labels,
+    so for them strings and numbers cannot both be labels of one stream.
 
     Parameters
     ----------
     seed
         Seed of the models that draw random numbers. With `None`, these are not reproducible.
 
-    Returns
-    -------
-    dict
-        From the name of each baseline, as in `DESCRIPTIONS`, to a function without arguments that
-        returns a new model, and can be pickled. `"mlp"` and `"boosting"` are there if scikit-learn
-        is installed, `"rnn"` if Keras and JAX are.
-
     Examples
     --------
     >>> from river import evaluate, metrics
     >>> from river.datasets import Phishing
     >>> from river_amf import baselines
-    >>> baselines.DESCRIPTIONS["logistic"]
-    'logistic regression by SGD, one per label'
     >>> model = baselines.classifiers(seed=1)["logistic"]()
     >>> evaluate.progressive_val_score(Phishing(), model, metrics.Accuracy()).get() > 0.85
     True
@@ -288,15 +267,8 @@ def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifi
 def regressors(seed: int | None = None) -> dict[str, Callable[[], base.Regressor]]:
     """Return functions that make the baseline regressors, as `classifiers` does.
 
-    Most of them standardize the target, too. Before its first sample each predicts 0.
-
-    Examples
-    --------
-    >>> from river import evaluate, metrics
-    >>> from river.datasets import TrumpApproval
     >>> from river_amf import baselines
-    >>> model = baselines.regressors(seed=1)["linear"]()
-    >>> evaluate.progressive_val_score(TrumpApproval(), model, metrics.MAE()).get() < 1.0
-    True
+    >>> baselines.regressors(seed=1)["linear"]().predict_one({"a": 1.0})
+    0.0
     """
     return {name: functools.partial(make_baseline, True, name, seed) for name in _REGRESSORS}

@@ -60,11 +60,7 @@ class Block:
         return [*samples] or [{}] * len(self)
 
     def give(self, text: str, model: Any, *, predict: str) -> list[Any]:
-        """Let a model predict the rows of a key, if `predict` is a method, and learn them.
-
-        `predict` is "predict", "predict_proba" or "". An error has the number of its row and the
-        key.
-        """
+        """Let a model predict and learn the rows of a key; errors have the row and the key."""
         rows, answers = self.rows[text], []
         method = "_then_".join(filter(None, [predict, "learn" * (self.y is not None)])) + "_many"
         is_block = len(rows) >= MANY and takes_frames(model) and hasattr(model, method)

@@ -1,59 +1,313 @@
-"""The classifier and the regressor with a model for each key."""
+"""A classifier or regressor for each key: a mapping from keys to models, on disk if asked to."""
 
 from __future__ import annotations
 
 import itertools
-from typing import Any
+import os
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from operator import methodcaller
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from river import base
 
 from river_amf.inputs import frames
-from river_amf.keyed.blocks import Block
-from river_amf.keyed.keyed_model import KeyedModel
+from river_amf.inputs.invalid import INVALID
+from river_amf.inputs.kinds import check_sample, shown
+from river_amf.keyed.blocks import Block, key_names
+from river_amf.keyed.keys import key_of, key_text
+from river_amf.keyed.store import Store
+from river_amf.parameters import Check, CheckedParameters, integer
+
+
+class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
+    """Base of `KeyedClassifier` and `KeyedRegressor`, which routes samples to the models."""
+
+    _checks: ClassVar[dict[str, Check]] = {
+        **dict.fromkeys(("factory", "key", "folder"), lambda *_: None),  # which are read-only
+        "max_in_memory": integer(1, optional=True),
+    }
+    _kind: ClassVar[type[base.Estimator]]  # what the factory has to make
+    _as_series: Callable[[Block, list[Any]], Any]  # of labels or of targets
+
+    def __init__(
+        self,
+        factory: Any,
+        key: Any,
+        *,
+        max_in_memory: int | None = None,
+        folder: str | os.PathLike[str] | None = None,
+    ) -> None:
+        self.factory = factory
+        self.key = key
+        self.max_in_memory = max_in_memory
+        self.folder = folder
+        self._store = self._opened(type(self).__name__)
+
+    def _opened(self, kind: str, store: type[Store] = Store) -> Any:
+        """Return a store of the models of this kind of model."""
+        about = f"the models of a {kind} with the key {self.key!r}"
+        make = partial(self._made_by, self.factory)
+        make()  # or raise its error
+        return store(self.folder, about, make, self.max_in_memory)
+
+    @property
+    def _has_learned(self) -> bool:
+        return "_store" in self.__dict__  # which is opened with the parameters
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        """Yield parameters for the checks of river."""
+        from river import linear_model
+
+        is_regressor = issubclass(cls._kind, base.Regressor)
+        kind = linear_model.LinearRegression if is_regressor else linear_model.LogisticRegression
+        yield {"factory": kind(), "key": "user"}
+
+    @property
+    def _multiclass(self) -> bool:
+        return bool(getattr(self.factory, "_multiclass", True))
+
+    def _more_tags(self) -> set[str]:
+        return self.factory._tags if isinstance(self.factory, base.Estimator) else set()
+
+    @classmethod
+    def _made_by(cls, factory: Any) -> Any:
+        """Return a new model, or raise ValueError if the factory makes something else."""
+        is_model = isinstance(factory, base.Estimator)
+        model = factory.clone() if is_model else factory() if callable(factory) else factory
+        if not isinstance(model, cls._kind):
+            kind, got = cls._kind.__name__.lower(), type(model).__name__
+            raise ValueError(f"factory must be or return a river {kind}, got a value of type {got}")
+        return model
+
+    def _split(self, x: Any) -> tuple[str, dict[Any, Any]]:
+        """Return the key of a sample, as text, and the features without it."""
+        check_sample(x)
+        features = dict(x.items())
+        names = key_names(self.key)
+        for name in names:
+            if name not in features:
+                what = f"the feature {shown(name)} of its key; it has {shown([*features])}"
+                raise ValueError(f"x lacks {what}")
+        parts = tuple([features.pop(name) for name in names])
+        try:
+            return key_text(parts if isinstance(self.key, list) else parts[0]), features
+        except INVALID as error:
+            raise type(error)(f"feature {shown(self.key)}: {error}") from None
+
+    def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0, **kwargs: Any) -> None:
+        """Learn from one sample, with the model of its key.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the key is absent, missing or of a type that keys cannot have; and all errors of the
+            model.
+        OSError
+            If the file of models cannot be read or written, as on a full disk. The folder then
+            holds the models of the last flush, and this object refuses further calls.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier, keyed
+        >>> model = keyed.KeyedClassifier(AMFClassifier(), "user")
+        >>> model.learn_one({"user": "ann", "price": 3.0}, "buys")
+        """
+        self._call("learn_one", x, y, **kwargs if w == 1.0 else kwargs | {"w": w})
+
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
+        """Predict the label or target of a sample, with the model of its key.
+
+        Keywords go to the model. For a key without a model the prediction is that of a new one.
+
+        >>> from river_amf import AMFRegressor, keyed
+        >>> keyed.KeyedRegressor(AMFRegressor(), "shop").predict_one({"shop": "south", "day": 3})
+        0.0
+        """
+        return self._call("predict_one", x, **kwargs)
+
+    def _call(self, method: str, x: Any, *label: Any, **options: Any) -> Any:
+        """Call a method of the model of a sample's key."""
+        text, features = self._split(x)
+        call = methodcaller(method, features, *label, **options)
+        return self._store.call("at", text, call, method == "learn_one")
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn from a block of samples: the rows of each key, in their order.
+
+        `X` is a frame from any library that narwhals supports; `y` and `w` are series, arrays or
+        lists. Errors are as in `learn_one`, with the number of the row (from 0) and the key. Keys
+        with earlier first rows than a bad row's have learned then, later ones have not.
+
+        >>> import pandas as pd
+        >>> from river_amf import AMFClassifier, keyed
+        >>> model = keyed.KeyedClassifier(AMFClassifier(seed=1), "user")
+        >>> X = pd.DataFrame({"user": ["ann", "bob"], "price": [1.0, 1.0]})
+        >>> model.learn_many(X, ["buys", "leaves"])
+        >>> model.predict_many(X).tolist()
+        ['buys', 'leaves']
+        """
+        self._answers(Block(X, self.key, (y, w)), "")
+
+    def predict_many(self, X: Any) -> Any:
+        """Predict the label or target of each row, with the model of its key.
+
+        It is a series from the library of `X`, with None where a classifier has no label.
+
+        >>> import pandas as pd
+        >>> from river_amf import AMFClassifier, keyed
+        >>> X = pd.DataFrame({"user": ["bob"], "price": [3.0]})
+        >>> keyed.KeyedClassifier(AMFClassifier(), "user").predict_many(X).tolist()
+        [None]
+        """
+        block = Block(X, self.key)
+        return self._as_series(block, self._answers(block, "predict"))
+
+    def _answers(self, block: Block, predict: str) -> list[Any]:
+        """Return the predictions for the rows, if `predict` is a method, and learn the rows."""
+        by_row = self._store.call("give", block, predict)
+        return [by_row[row] for row in range(len(block))]
+
+    def __getitem__(self, key: Any) -> Any:
+        """Return the model of a key (over workers a copy), or raise KeyError if there is none."""
+        model = self._store.call("find", key_text(key))
+        if model is None:
+            raise KeyError(key)
+        return model
+
+    def __delitem__(self, key: Any) -> None:
+        """Remove the model of a key, or raise KeyError if there is none."""
+        if not self._store.call("remove", key_text(key)):
+            raise KeyError(key)
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            return bool(self._store.call("has", key_text(key)))
+        except INVALID:
+            return False
+
+    def __iter__(self) -> Iterator[Any]:
+        return map(key_of, self._store.call("texts"))
+
+    def __len__(self) -> int:
+        return len(self._store.call("texts"))
+
+    def __bool__(self) -> bool:
+        return True  # a model without keys is still a model
+
+    __eq__ = object.__eq__  # a mapping would be compared with its models
+    __hash__ = object.__hash__
+
+    @property
+    def _raw_memory_usage(self) -> int:
+        return sum(self._store.call("sizes"))
+
+    @property
+    def position(self) -> Any:
+        """The position noted with the last `flush`, or None."""
+        return self._store.call("position")
+
+    def flush(self, position: Any = None) -> None:
+        """Commit the changes of all models to the folder.
+
+        All changes since the last flush are one transaction. After a crash, even in the middle of a
+        flush, the folder holds the models of the last flush that returned, with its position in the
+        stream, which is anything that JSON can hold.
+
+        >>> import tempfile
+        >>> from river.linear_model import LogisticRegression
+        >>> from river_amf.keyed import KeyedClassifier
+        >>> folder = tempfile.mkdtemp()
+        >>> with KeyedClassifier(LogisticRegression(), "user", folder=folder) as model:
+        ...     model.learn_one({"user": "ann", "price": 3.0}, True)
+        ...     model.flush(position=1)
+        >>> with KeyedClassifier(LogisticRegression(), "user", folder=folder) as model:
+        ...     list(model), model.position
+        (['ann'], 1)
+        """
+        self._store.call("flush", position)
+
+    def close(self) -> None:
+        """Release the folder for another object or process; changes since the last flush are lost.
+
+        A `with` statement flushes at its end, with the last position, and closes; after an error
+        it closes only.
+
+        >>> from river.linear_model import LogisticRegression
+        >>> from river_amf.keyed import KeyedClassifier
+        >>> KeyedClassifier(LogisticRegression(), "user").close()
+        """
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None and not self._store.refusal:
+                self.flush(self.position)
+        finally:
+            self.close()
+
+    def clone(
+        self, new_params: dict[str, Any] | None = None, include_attributes: bool = False
+    ) -> Self:
+        """Return an object with the same parameters and no models, nor the folder.
+
+        >>> from river.linear_model import LogisticRegression
+        >>> from river_amf.keyed import KeyedClassifier
+        >>> KeyedClassifier(LogisticRegression(), "user").clone({"key": "shop"}).key
+        'shop'
+        """
+        return super().clone({"folder": None} | (new_params or {}), include_attributes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        if self._store.path is not None:  # which holds the models
+            return self.__dict__ | {"folder": str(self._store.path.parent), "_store": []}
+        return self.__dict__ | {"_store": self._store.call("packed")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        models = state.pop("_store")
+        self.__dict__.update(state)
+        self._store = self._opened(type(self).__name__)
+        self._store.call("put", models)
 
 
 class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     """A classifier for each key, such as a user, a sensor or a shop.
 
-    A feature of each sample is its key. The model of that key alone learns or predicts the sample,
-    without the key. A new key gets a new model with the first sample that is learned; until then, a
-    blank model predicts. It is also a mapping from keys to models: `model["ann"]`,
-    `"ann" in model`, `len(model)`, `del model["ann"]`.
+    The model of a sample's key alone learns or predicts it, without the key. A new key gets a model
+    with the first sample that is learned; until then, a blank model predicts. It is also a mapping
+    from keys to models: `model["ann"]`, `"ann" in model`, `len(model)`, `del model["ann"]`.
 
     Parameters
     ----------
     factory
-        What makes the model of a new key: a river classifier (or pipeline), of which each key gets
-        a clone, or a function without arguments that returns one, such as
-        `partial(copy.deepcopy, common)` for keys that start from a common model.
+        A river classifier (or pipeline), of which each key gets a clone, or a function without
+        arguments that returns one.
     key
-        Name of the feature, or of the column, with the keys: text, whole numbers, UUIDs, dates,
-        datetimes or tuples of these. True, 1 and 1.0 are one key. With a list of names, such as
-        `["country", "shop"]`, a key is the tuple of their values.
+        Name of the feature with the keys: text, whole numbers, UUIDs, dates, datetimes or tuples of
+        these. True, 1 and 1.0 are one key. With a list of names, such as `["country", "shop"]`, a
+        key is the tuple of their values.
     max_in_memory
         Maximum number of models in memory, or `None` for any. The least recently used are moved to
-        the folder, and are read from there when they are used again.
+        the folder, or to a temporary file without one.
     folder
-        Path of a folder with the file of models. `flush` commits them, and the next object with
-        this folder continues from there; it belongs to one object at a time. With `None`, models
-        beyond `max_in_memory` go to a temporary file, which is removed with the object.
+        Path of a folder with the file of models, or `None`. `flush` commits them, and the next
+        object with this folder continues from there; it belongs to one object at a time.
 
     Notes
     -----
-    In a pipeline the key has to survive the transformers before it. Either put the transformers
-    inside, where each key has its own, `KeyedClassifier(StandardScaler() | model, "user")`; or
-    pass the key by them: `(Select("user") + (Discard("user") | StandardScaler())) | keyed`.
-
     **Pickles in a folder run code**: open only folders that you trust. The folder has an SQLite
     file with a pickle of each model. After a crash, or an error such as a full disk, it holds the
     models of the last `flush`.
 
-    A keyed model can be pickled if its factory can. With a folder, pickles and copies hold its
-    path, and need the folder to be released (`close`); without one they hold all models.
-
-    Any thread may make any call. Changes to a model that was taken out, as by `model["ann"]`, may
-    be lost once it has been moved.
+    In a pipeline the key has to survive the transformers before it, as in
+    `(Select("user") + (Discard("user") | StandardScaler())) | keyed`. A keyed model can be pickled
+    if its factory can; with a folder, the pickle holds its path. Any thread may make any call.
+    Changes to a model that was taken out, as by `model["ann"]`, may be lost once it has been moved.
 
     Examples
     --------
@@ -67,8 +321,6 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     ...     model.learn_one({"user": "bob", "price": price}, price >= 50)
     >>> [model.predict_one({"user": user, "price": 10}) for user in ("ann", "bob")]
     [True, False]
-    >>> len(model), model.n_in_memory
-    (2, 1)
     """
 
     _kind = base.Classifier
@@ -87,8 +339,7 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label for each row, with the model of its key.
 
-        They are a frame with a column for each label that a model has learned: 0 for rows whose
-        model has not learned it, and NaN for rows whose model has learned none.
+        The frame has 0 where a model has not learned a label, NaN where it has learned none.
 
         >>> import pandas as pd
         >>> from river_amf import AMFClassifier, keyed
@@ -104,13 +355,10 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     def predict_proba_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
 
-        It takes what `learn_many` takes, and returns what `predict_proba_many` does, with columns
-        for the labels of this block, too.
-
         >>> import pandas as pd
         >>> from river_amf import AMFClassifier, keyed
-        >>> model = keyed.KeyedClassifier(AMFClassifier(), "user")
         >>> X = pd.DataFrame({"user": ["ann", "ann"], "price": [1.0, 9.0]})
+        >>> model = keyed.KeyedClassifier(AMFClassifier(), "user")
         >>> model.predict_proba_then_learn_many(X, ["buys", "leaves"])
            buys  leaves
         0   NaN     NaN
@@ -134,7 +382,7 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
 class KeyedRegressor(KeyedModel, base.MiniBatchRegressor):
     """A regressor for each key, such as a user, a sensor or a shop.
 
-    It is as `KeyedClassifier`, with the same parameters, notes and methods.
+    It has the parameters and methods of `KeyedClassifier`.
 
     Examples
     --------
@@ -142,19 +390,15 @@ class KeyedRegressor(KeyedModel, base.MiniBatchRegressor):
     >>> from river_amf.keyed import KeyedRegressor
 
     >>> model = KeyedRegressor(AMFRegressor(seed=1), "shop")
-    >>> for day in range(100):
-    ...     model.learn_one({"shop": "north", "day": day % 7}, 10.0)
-    ...     model.learn_one({"shop": "south", "day": day % 7}, 99.0)
-    >>> [model.predict_one({"shop": shop, "day": 3}) for shop in ("north", "south")]
-    [10.0, 99.0]
+    >>> model.learn_one({"shop": "north", "day": 3}, 10.0)
+    >>> model.predict_one({"shop": "north", "day": 4})
+    10.0
     """
 
     _kind = base.Regressor
 
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
-
-        It takes what `learn_many` takes, and returns what `predict_many` does.
 
         >>> import pandas as pd
         >>> from river_amf import AMFRegressor, keyed

@@ -1,7 +1,6 @@
-"""Models by key: the most recently used in memory, all others in one SQLite file.
+"""Models by key: the most recently used in memory, the others in one SQLite file.
 
-All changes since the last flush are one open transaction. A flush commits it, so after a crash the
-file holds the models of the last flush.
+All changes since the last flush are one open transaction, which a flush commits.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from typing import Any, NoReturn
 from river import compose
 
 from river_amf.engine.lock import Guarded, exclusive
-from river_amf.forest import Forest
 from river_amf.inputs.kinds import shown
 from river_amf.keyed.blocks import Block
 from river_amf.keyed.keys import key_of
@@ -36,23 +34,13 @@ _PUT = "INSERT OR REPLACE INTO models VALUES (?, ?)"
 
 
 class Store(Guarded):
-    """Models by the texts of their keys; `call` is how to use them.
+    """Models by the texts of their keys, used by `call`; without a folder in a temporary file.
 
-    Without a folder the file is a temporary one without a name. After an error of SQLite the store
-    is closed, which undoes all changes since the last flush.
-
-    >>> store = Store(None, "", list)
-    >>> store.call("at", "7", lambda model: model.append(1), True)
-    >>> store.call("find", "7"), store.call("find", "8"), store.call("texts")
-    ([1], None, ['7'])
+    After an error of SQLite the store is closed, which undoes all changes since the last flush.
     """
 
     def __init__(
-        self,
-        folder: Any,
-        about: str,
-        make: Callable[[], Any],
-        max_in_memory: int | None = None,
+        self, folder: Any, about: str, make: Callable[[], Any], max_in_memory: int | None = None
     ) -> None:
         super().__init__()
         self.path = None if folder is None else Path(folder, "models.sqlite").absolute()
@@ -91,8 +79,7 @@ class Store(Guarded):
         self._query("COMMIT")
         ((content,),) = self._query("SELECT value FROM notes WHERE name = 'about'")
         if content != about:
-            problem = f"{self.path} holds {content}, not {about}; choose another folder"
-            self._refuse(FileError, problem)
+            self._refuse(FileError, f"{self.path} holds {content}, not {about}")
 
     def _query(self, query: str, *values: Any) -> list[Any]:
         try:
@@ -104,36 +91,22 @@ class Store(Guarded):
         """Close the file, which undoes the open transaction, and raise OSError or FileError."""
         name = self.path or "the temporary file of the models"
         if not isinstance(error, sqlite3.OperationalError):
-            problem = f"{name} is damaged, or does not hold the models of keys: {error}"
-            self._refuse(FileError, problem, error)
+            self._refuse(FileError, f"{name} is damaged, or holds something else: {error}")
         if "locked" in str(error):
-            problem = f"{name} is in use by another model, perhaps in another process"
-        elif self.path is None:
-            problem = f"{name}: {error}; its models are lost (a folder would keep them)"
-        else:
-            problem = (
-                f"{name}: {error}; it holds the models of the last flush, from which a new object "
-                "with this folder continues"
-            )
-        self._refuse(OSError, problem, error)
+            self._refuse(OSError, f"{name} is in use by another model, perhaps in another process")
+        left = "holds the models of the last flush, from which a new object continues"
+        left = left if self.path else "is lost with its models (a folder would keep them)"
+        self._refuse(OSError, f"{name}: {error}; it {left}")
 
-    def _refuse(
-        self, kind: type[Exception], problem: str, cause: Exception | None = None
-    ) -> NoReturn:
+    def _refuse(self, kind: type[Exception], problem: str) -> NoReturn:
         self._close(problem)
-        raise kind(problem) from cause
+        raise kind(problem)
 
     @exclusive
     def call(self, method: str, *arguments: Any) -> Any:
-        """Call a method while no other thread uses the models.
-
-        Raise OSError after an error of SQLite or `close`, RuntimeError in a forked process.
-        """
+        """Call a method, or raise OSError after an error of SQLite, `close` or a fork."""
         if self._process != os.getpid():
-            raise RuntimeError(
-                "this process was forked from the one that uses the folder of the models; make a "
-                "new object here, with another folder, or fork before the first object is made"
-            )
+            raise OSError("the models belong to the process that this one was forked from")
         if self.refusal:
             raise OSError(self.refusal)
         return self._route(method, *arguments)
@@ -149,8 +122,6 @@ class Store(Guarded):
     def _close(self, refusal: str) -> None:
         self.refusal = self.refusal or refusal
         self._release()
-
-    # ------------------------------------------------------------------------------------- models
 
     def give(self, block: Block, predict: str) -> dict[int, Any]:
         """Give the model of each key its rows; return the predictions by row."""
@@ -168,12 +139,12 @@ class Store(Guarded):
                 self.changed.add(text)
             return call(model)
         if not learns:
-            if self._blank is None or _pipelines_learn():
+            if self._blank is None:
                 self._blank = self.make()
             return call(self._blank)
         model = self.make()
         result = call(model)
-        self._make_room(1)
+        self._make_room()
         self.changed.add(text)
         self.models[text] = model
         return result
@@ -182,22 +153,19 @@ class Store(Guarded):
         """Return the model of a key, which may have to be read from the file, or None."""
         if text in self.models:
             self.models.move_to_end(text)
-            if self.max_in_memory is not None:  # which may be lower than before
-                self._make_room(0)
         elif rows := self._query("SELECT model FROM models WHERE key = ?", text):
             try:
                 model = pickle.loads(rows[0][0])
             except Exception as error:
                 problem = f"{self.path}: the model of the key {text} cannot be read: {error}"
                 raise FileError(problem) from error
-            self._make_room(1)
+            self._make_room()
             self.models[text] = model
         return self.models.get(text)
 
-    def _make_room(self, n_new: int) -> None:
-        """Move models to the file until there is room for `n_new` within the limit."""
-        limit = self.max_in_memory
-        while limit is not None and len(self.models) > limit - n_new:
+    def _make_room(self) -> None:
+        """Move the least recently used model to the file if there is no room for another one."""
+        if len(self.models) == self.max_in_memory:
             text = next(iter(self.models))
             self._write([text])
             del self.models[text]
@@ -209,11 +177,8 @@ class Store(Guarded):
                 try:
                     packed = pickle.dumps(self.models[text], pickle.HIGHEST_PROTOCOL)
                 except Exception as error:
-                    raise TypeError(
-                        f"the model of the key {shown(key_of(text))} cannot be moved out of "
-                        f"memory, as it cannot be pickled ({error}); make it without lambdas and "
-                        "local functions, or raise max_in_memory"
-                    ) from error
+                    what = f"the model of the key {shown(key_of(text))} cannot be pickled"
+                    raise TypeError(f"{what}, and so not moved out of memory: {error}") from error
                 self._query(_PUT, text, packed)
                 self.changed.discard(text)
 
@@ -243,15 +208,13 @@ class Store(Guarded):
         return [row for text in texts for row in self._query(query, text)]
 
     def put(self, packed: Iterable[tuple[str, bytes]]) -> None:
-        """Add pickled models, which are not read before they are used."""
+        """Add pickled models."""
         for row in packed:
             self._query(_PUT, *row)
 
     def sizes(self) -> list[int]:
         """Return the memory that each model in memory uses, as river measures it."""
         return [model._raw_memory_usage for model in self.models.values()]
-
-    # -------------------------------------------------------------------------------------- flush
 
     def position(self) -> Any:
         """Return the position of the last flush, or None."""
@@ -272,13 +235,8 @@ def _close(database: sqlite3.Connection, process: int) -> None:
         database.close()
 
 
-def _pipelines_learn() -> bool:
-    """Return whether pipelines learn while they predict."""
-    return getattr(compose.Pipeline, "_LEARN_UNSUPERVISED_DURING_PREDICT", False)
-
-
 def _predicting_changes(model: Any) -> bool:
-    """Return whether a prediction changes a model, as it is kept for a delayed label."""
+    """Return whether a model keeps its predictions for delayed labels."""
     while isinstance(model, compose.Pipeline):
         model = model[-1]
-    return _pipelines_learn() or (isinstance(model, Forest) and model.max_delayed_labels > 0)
+    return getattr(model, "max_delayed_labels", 0) > 0

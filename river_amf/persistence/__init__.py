@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import abc
 import io
-import logging
 import os
-import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
 from river_amf._version import __version__
@@ -22,24 +21,16 @@ from river_amf.persistence.container import Header
 from river_amf.persistence.validation import FileError, require
 from river_amf.state.layout import Array
 
-__all__ = ["FileError", "PathLike", "Saved", "load", "save"]
+__all__ = ["FileError", "PathLike", "load", "save"]
 
 PathLike = str | os.PathLike[str]
 _Place = PathLike | IO[bytes]
 
-_logger = logging.getLogger(__name__)
 _KINDS: dict[str, type[Saved]] = {}
 
 
 class Saved:
-    """Mixin for models that can be saved to a file and loaded from it.
-
-    A class sets its unique name in `_file_kind`, without which a subclass cannot be saved.
-
-    >>> from river_amf import AMFClassifier
-    >>> issubclass(AMFClassifier, Saved)
-    True
-    """
+    """Mixin for models in files; a class sets its unique name in `_file_kind`."""
 
     _file_kind: ClassVar[str]
 
@@ -78,18 +69,16 @@ class Saved:
         """
         model = load(path)
         if not isinstance(model, cls):
-            name = places.name_of(places.place_of(path, "read"))
-            what = f"not an {cls.__name__}; river_amf.load(path) loads any model"
-            raise FileError(f"{name} holds an {type(model).__name__}, {what}")
+            what = f"an {type(model).__name__}, not an {cls.__name__}"
+            raise FileError(f"{places.name_of(path)} holds {what}; river_amf.load loads any model")
         return model
 
 
 def save(model: Any, path: _Place) -> None:
     """Save a model to a file.
 
-    It is written to a temporary file `.river_amf-*.tmp` next to `path`, which then replaces `path`,
-    so an existing file stays intact after any error. An open file is written at its position, once
-    the model is complete. Equal models give equal files.
+    An existing file is replaced once the new one is complete. An open file is written at its
+    position. Equal models give equal files.
 
     Labels, categories and names of features may be str, bool, int, float, None, bytes, numpy
     scalars, dates, times or durations of `datetime` (naive, in UTC or at a fixed offset), or tuples
@@ -110,9 +99,9 @@ def save(model: Any, path: _Place) -> None:
     Examples
     --------
     >>> import os, tempfile, river_amf
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     river_amf.save(river_amf.AMFClassifier(seed=7), os.path.join(folder, "model.amf"))
-    ...     river_amf.load(os.path.join(folder, "model.amf")).seed
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.amf")
+    >>> river_amf.save(river_amf.AMFClassifier(seed=7), path)
+    >>> river_amf.load(path).seed
     7
     """
     save_with_notes(model, path, {})
@@ -120,41 +109,35 @@ def save(model: Any, path: _Place) -> None:
 
 def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
     """Save a model as `save` does, with an object of JSON beside it."""
-    place, start = places.place_of(path, "write"), time.perf_counter()
     kind = getattr(type(model), "_file_kind", "")
     if _KINDS.get(kind) is not type(model):
         raise TypeError(
-            f"cannot save a {type(model).__name__}: files can hold {', '.join(sorted(_KINDS))} and "
-            "subclasses with another _file_kind; pickle saves other models, such as "
-            "pipelines, but loading a pickle runs code from it, and other releases may refuse it"
+            f"cannot save a {type(model).__name__}: files can hold {', '.join(sorted(_KINDS))}; "
+            "pickle saves other models, such as pipelines, but loading a pickle runs code from it"
+        )
+    about: Header = {"river_amf": __version__, "kind": kind}
+    about |= {"notes": notes} if notes else {}
+
+    def write(file: IO[bytes]) -> None:
+        model._to_file(
+            lambda header, arrays: container.write(file, about | {"model": header}, arrays)
         )
 
-    def write(file: IO[bytes]) -> int:
-        about: Header = {"river_amf": __version__, "kind": kind}
-        about |= {"notes": notes} if notes else {}
-        return int(
-            model._to_file(
-                lambda header, arrays: container.write(file, about | {"model": header}, arrays)
-            )
-        )
-
-    if isinstance(place, str):
-        size = places.replace(place, write)
+    if isinstance(path, str | os.PathLike):
+        places.replace(os.fspath(path), write)
     else:
+        places.check_binary(path, "write")
         archive = io.BytesIO()
-        size = write(archive)
-        if place.write(archive.getvalue()) not in (None, size):
-            raise OSError(f"{places.name_of(place)} took only a part of what was written to it")
-    took, name = 1000 * (time.perf_counter() - start), places.name_of(place)
-    _logger.info("saved %s to %s: %d bytes in %.0f ms", kind, name, size, took)
+        write(archive)
+        if path.write(archive.getvalue()) not in (None, archive.tell()):
+            raise OSError(f"{places.name_of(path)} took only a part of what was written to it")
 
 
 def load(path: _Place) -> Any:
     """Load a model of any class from a file, which predicts and learns exactly like the saved one.
 
-    No code from a file is run, and every index in it is checked. Loading
-    takes two to three times the memory of the arrays, and at most about 40 times the bytes of
-    `header.json`. An open file is read from its position to its end.
+    No code from a file is run, and every index in it is checked. An open file is read from its
+    position to its end.
 
     Parameters
     ----------
@@ -163,10 +146,9 @@ def load(path: _Place) -> Any:
 
     Raises
     ------
-    FileError, MemoryError, OSError, TypeError
-        If it is no such file, is truncated, has been changed or has a later format (a
-        `ValueError`); if there is not enough memory for a file of its size; if the file cannot be
-        read; if `path` is neither a path nor such a file.
+    FileError, OSError
+        If it is no such file, is damaged or has a later format (a `ValueError`); if it cannot be
+        read.
 
     Examples
     --------
@@ -182,13 +164,12 @@ def load(path: _Place) -> Any:
 
 def load_with_header(path: _Place) -> tuple[Any, Header]:
     """Load a model as `load` does; return it and the rest of `header.json`."""
-    place, start = places.place_of(path, "read"), time.perf_counter()
-    name = places.name_of(place)
-    if isinstance(place, str):
-        with open(place, "rb") as file:
-            data = file.read()
+    name = places.name_of(path)
+    if isinstance(path, str | os.PathLike):
+        data = Path(path).read_bytes()
     else:
-        data = place.read()
+        places.check_binary(path, "read")
+        data = path.read()
     try:
         header, arrays = container.read(data)
         kind, header = header["kind"], {"notes": {}} | header
@@ -203,6 +184,4 @@ def load_with_header(path: _Place) -> tuple[Any, Header]:
         raise FileError(f"{name} {error}") from error.__cause__
     except Exception as error:
         raise FileError(f"{name} is damaged: {type(error).__name__}: {error}") from error
-    took = 1000 * (time.perf_counter() - start)
-    _logger.info("loaded %s from %s: %d bytes in %.0f ms", kind, name, len(data), took)
     return model, header

@@ -26,13 +26,12 @@ FORMAT = 1
 
 _ARRAYS = {name: FIELDS[name] for name in COPIED} | PENDING_FIELDS
 _HEADER = "header.json"
-_PICKLE = tuple(bytes([0x80, protocol]) for protocol in range(2, 6))
 
 Header = dict[str, Any]
 
 
-def write(file: IO[bytes], header: Header, arrays: dict[str, Array]) -> int:
-    """Write an archive to an empty file and return its size."""
+def write(file: IO[bytes], header: Header, arrays: dict[str, Array]) -> None:
+    """Write an archive to an empty file."""
     text = json.dumps({"format": FORMAT} | header, allow_nan=False, separators=(",", ":"))
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(zipfile.ZipInfo(_HEADER), text)
@@ -41,14 +40,10 @@ def write(file: IO[bytes], header: Header, arrays: dict[str, Array]) -> int:
             entry.file_size = array.nbytes  # by which zipfile decides on zip64
             with archive.open(entry, "w") as member:
                 npy.write_array(member, array, (1, 0), allow_pickle=False)
-    return file.tell()
 
 
 def read(data: bytes) -> tuple[Header, dict[str, Array]]:
     """Return the header and the arrays of an archive, or raise any error."""
-    if data.startswith(_PICKLE):
-        what = "if you trust its source, load it with pickle and call save"
-        raise FileError(f"is not a river_amf file, but seems to be a pickle: {what}")
     if not data.startswith(b"PK\3\4"):
         raise FileError("is not a river_amf file (it does not begin like one)")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -61,8 +56,7 @@ def read(data: bytes) -> tuple[Header, dict[str, Array]]:
         header = _header_of(archive.read(_HEADER))
         names = {f"{name}.npy": name for name in _ARRAYS}
         if not members <= {_HEADER, *names}:
-            what = f"{_HEADER} and some of {', '.join(names)}, got {shown(sorted(members))}"
-            raise FileError(f"is damaged: its members must be {what}")
+            raise FileError(f"is damaged: its members cannot be {shown(sorted(members))}")
         return header, {
             name: _array_of(name, archive.read(member))
             for member, name in names.items()

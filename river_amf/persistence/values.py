@@ -2,10 +2,9 @@
 
 None, bools, finite numbers and text are written as such; any other value becomes a list of the name
 of its type and one more item: `["tuple", [...]]`; `["float32", 0.5]`, a numpy scalar; `["int",
-"0x..."]` beyond 64 bits; `["float", "inf"]`; `["str", "..."]` with surrogates, and `["bytes",
-"..."]`, in hexadecimal; `["date", "..."]`, `["datetime", "..."]` and `["time", "..."]` in ISO
-format; `["timedelta", [days, seconds, microseconds]]`. A named time zone is a matter of the system
-that reads it, so there is none. Values of subclasses are written as what they hold.
+"0x..."]` beyond 64 bits; `["float", "inf"]`; `["bytes", "..."]`, in hexadecimal; `["date", "..."]`,
+`["datetime", "..."]` and `["time", "..."]` in ISO format; `["timedelta", [days, seconds,
+microseconds]]`. Values of subclasses are written as what they hold.
 """
 
 from __future__ import annotations
@@ -32,11 +31,7 @@ class _UnsupportedError(Exception):
 
 
 def to_json(value: Any, what: str) -> Any:
-    """Return a value in a form for `json.dumps`, or raise TypeError, which calls it `what`.
-
-    >>> to_json(("a", 1, True, None, np.int64(7)), "label")
-    ['tuple', ['a', 1, True, None, ['int64', 7]]]
-    """
+    """Return a value in a form for `json.dumps`, or raise TypeError, which calls it `what`."""
     try:
         return _to_json(value, _DEEPEST)
     except _UnsupportedError:
@@ -46,14 +41,14 @@ def to_json(value: Any, what: str) -> Any:
 
 def _to_json(value: Any, depth: int) -> Any:
     kind = type(value)
-    if value is None or kind is bool or _is_plain(value):
+    if value is None or kind in (bool, str):
+        return value
+    if kind in (int, float) and -(2**63) < value < 2**63:
         return value
     if kind is tuple and depth:
         return ["tuple", [_to_json(item, depth - 1) for item in value]]
     if kind in _SCALARS:
         return [kind.__name__, _to_json(value.item(), 0)]
-    if kind is np.str_:  # `item` drops "\0" at the end
-        return ["str_", _to_json(str.__str__(value), 0)]
     zone = getattr(value, "tzinfo", None)
     if kind in _CODECS and value == value and (zone is None or type(zone) is dt.timezone):
         return [kind.__name__, _CODECS[kind][0](value)]
@@ -62,23 +57,12 @@ def _to_json(value: Any, depth: int) -> Any:
     return _to_json(plain(value), depth)
 
 
-def _is_plain(value: Any) -> bool:
-    """Return whether JSON holds a str, int or float as it is."""
-    if type(value) is str:  # JSON would merge a pair of surrogates into one character
-        return value == value.encode(errors="replace").decode()
-    return type(value) in (int, float) and -(2**63) < value < 2**63
-
-
 _SCALARS: set[type[Any]] = {kind for kind in PLAIN_NUMBERS if issubclass(kind, np.generic)}
-_NUMPY: dict[str, Any] = {kind.__name__: kind for kind in _SCALARS} | {"str_": np.str_}
+_NUMPY: dict[str, Any] = {kind.__name__: kind for kind in _SCALARS}
 # how a value of each type is written, and read
 _CODECS: dict[type[Any], tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     int: (hex, lambda text: int(text, 16)),
     float: (str, float),
-    str: (
-        lambda value: value.encode("utf-8", "surrogatepass").hex(),
-        lambda text: bytes.fromhex(text).decode("utf-8", "surrogatepass"),
-    ),
     bytes: (bytes.hex, bytes.fromhex),
     dt.timedelta: (
         lambda value: [value.days, value.seconds, value.microseconds],
@@ -90,11 +74,7 @@ _READERS = {kind.__name__: read for kind, (_, read) in _CODECS.items()}
 
 
 def from_json(item: Any) -> Any:
-    """Return the value that `to_json` turned into `item`, or raise FileError.
-
-    >>> from_json(["tuple", ["a", ["float32", 0.5]]])
-    ('a', np.float32(0.5))
-    """
+    """Return the value that `to_json` turned into `item`, or raise FileError."""
     if type(item) is not list and type(item) is not dict:
         return item
     try:

@@ -1,7 +1,4 @@
-"""Forests over several processes or machines, with Ray 2.51 or later.
-
-The classes find Ray by `connect`. Nothing else in river_amf imports this package.
-"""
+"""Forests and keyed models over several processes or machines, with Ray 2.51 or later."""
 
 try:
     from ray import remote as _remote  # noqa: F401  a folder of this name is not Ray
@@ -10,13 +7,7 @@ except ImportError as error:
         'river_amf.ray needs Ray 2.51 or later: pip install "ray>=2.51"', name="ray"
     ) from error
 
-from river_amf.ray.cluster import connect
 from river_amf.ray.distributed import DistributedForest
 from river_amf.ray.keyed_models import DistributedKeyedClassifier, DistributedKeyedRegressor
 
-__all__ = [
-    "DistributedForest",
-    "DistributedKeyedClassifier",
-    "DistributedKeyedRegressor",
-    "connect",
-]
+__all__ = ["DistributedForest", "DistributedKeyedClassifier", "DistributedKeyedRegressor"]

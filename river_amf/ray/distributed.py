@@ -65,20 +65,17 @@ class DistributedForest(CheckedParameters, base.Estimator):
     """A forest whose trees learn and predict in several processes, on one machine or many.
 
     Each worker, a Ray actor, holds an ordinary forest with some of the trees. It gets all rows, and
-    the predictions of the workers are averaged, weighted by their numbers of trees: probabilities,
-    targets, both ends of intervals, quantiles. All parameters work as in one process. Each worker
-    has a learned vote and linear models, so predictions differ a little from those of one process,
-    and are as good; with one worker they are the same.
+    the predictions of the workers are averaged, weighted by their numbers of trees. Each worker has
+    a learned vote and linear models, so predictions differ a little from those of one process; with
+    one worker they are the same.
 
     It is a river classifier or regressor, as `model` is, and has its methods to learn and predict.
-    It pays for many trees and for blocks of some hundred rows or more. All workers learn a block at
-    the same time, and a call returns when all have finished, so errors are raised by the call that
-    causes them. They leave all workers as they were. A single sample takes one or two milliseconds.
+    It pays for many trees and for blocks of some hundred rows or more. A single sample takes one or
+    two milliseconds. A call that raises an error leaves all workers as they were. A worker that
+    dies, even in the middle of a call, is replaced by one in the same state. For the death of this
+    process there are `save` and `load`.
 
-    A worker that dies, even in the middle of a call, is replaced by one in the same state. This
-    process keeps a copy of its forest and all calls since for that. Once these take more memory
-    than the copies, it makes new ones; if it cannot, there is a RuntimeWarning. For the death of
-    this process there are `save` and `load`.
+    Call `ray.init` before for another Ray than its default, without a dashboard or statistics.
 
     Parameters
     ----------
@@ -88,37 +85,25 @@ class DistributedForest(CheckedParameters, base.Estimator):
     n_workers
         Number of workers, at most one for each tree. The trees are dealt as evenly as possible.
 
-    Raises
-    ------
-    TypeError
-        If `model` is no forest of this package.
-    ValueError
-        If it has learned, there are more workers than trees, or a parameter is not valid.
-
     Examples
     --------
+    A file has the forests of all workers. A `with` statement ends the workers.
+
     >>> import os
     >>> import tempfile
-    >>> import pandas as pd
     >>> from river import datasets
     >>> from river_amf import AMFClassifier
     >>> from river_amf.ray import DistributedForest
 
-    >>> X, y = zip(*datasets.Bananas())
-    >>> X, y = pd.DataFrame(X), pd.Series(y)
-    >>> forest = DistributedForest(AMFClassifier(n_estimators=20, seed=1), n_workers=2)
-    >>> forest.learn_many(X[:4000], y[:4000])
-    >>> bool((forest.predict_many(X[4000:]) == y[4000:]).mean() > 0.88)
-    True
-
-    A file has the forests of all workers. A `with` statement ends the workers.
-
     >>> path = os.path.join(tempfile.mkdtemp(), "forest.amf")
-    >>> forest.save(path)
+    >>> with DistributedForest(AMFClassifier(n_estimators=20, seed=1), n_workers=2) as forest:
+    ...     for x, y in datasets.Phishing().take(100):
+    ...         forest.learn_one(x, y)
+    ...     forest.save(path)
+    >>> forest = DistributedForest.load(path)
+    >>> forest.predict_one(x)
+    True
     >>> forest.close()
-    >>> with DistributedForest.load(path) as forest:
-    ...     forest.n_workers
-    2
     """
 
     _checks: ClassVar[dict[str, Check]] = CHECKS
@@ -134,13 +119,10 @@ class DistributedForest(CheckedParameters, base.Estimator):
         self.model = model
         self.n_workers = n_workers
         if model._has_learned:
-            raise ValueError(
-                "model has learned, and its trees cannot be divided; pass model.clone()"
-            )
+            raise ValueError("model has learned; pass model.clone()")
         if n_workers > model.n_estimators:
-            raise ValueError(
-                f"n_workers must be at most n_estimators, {model.n_estimators}, got {n_workers}"
-            )
+            what = f"at most n_estimators, {model.n_estimators}, got {n_workers}"
+            raise ValueError(f"n_workers must be {what}")
         self._start(self._dealt())
 
     def _dealt(self) -> list[Any]:
@@ -169,15 +151,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
     learn_many = _averaged(Forest.learn_many)
 
     def save(self, path: persistence.PathLike) -> None:
-        """Save the forests of all workers to one file.
-
-        An existing file is replaced once the new one is complete.
-
-        Raises
-        ------
-        OSError, TypeError, ValueError
-            As in `river_amf.save`.
-        """
+        """Save the forests of all workers to one file, as `river_amf.save` does."""
         models = map(pickle.loads, self._workers.checkpoints())
 
         def write(file: IO[bytes]) -> None:
@@ -200,13 +174,11 @@ class DistributedForest(CheckedParameters, base.Estimator):
         """
         try:
             with zipfile.ZipFile(path) as archive:
-                if any(entry.compress_type for entry in archive.infolist()):
-                    raise FileError(f"{path} is compressed, and so not a file of such a forest")
                 models = [persistence.load(archive.open(name)) for name in archive.namelist()]
         except (zipfile.BadZipFile, RuntimeError, EOFError) as error:
             raise FileError(f"{path} is damaged: {error}") from error
-        if not models or not all(isinstance(model, Forest) for model in models):
-            raise FileError(f"{path} holds other models than forests")
+        if not models:
+            raise FileError(f"{path} holds no forests")
         n_estimators = sum(model.n_estimators for model in models)
         forest = cls(models[0].clone({"n_estimators": n_estimators}), len(models))
         if [model._parameters for model in models] != [m._parameters for m in forest._dealt()]:
@@ -215,10 +187,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
         return forest
 
     def close(self) -> None:
-        """End the workers; afterwards all other calls raise RuntimeError.
-
-        Workers also end with the process, and with the last reference to the forest.
-        """
+        """End the workers; afterwards all other calls raise RuntimeError."""
         self._workers.close()
 
     __reduce__: Any = Workers.__reduce__  # an error: there are no copies

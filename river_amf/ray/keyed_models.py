@@ -9,8 +9,8 @@ from operator import methodcaller
 from typing import Any, ClassVar
 
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
-from river_amf.keyed.keyed_model import KeyedModel
 from river_amf.keyed.keys import share_of
+from river_amf.keyed.models import KeyedModel
 from river_amf.keyed.store import Store
 from river_amf.parameters import Check
 from river_amf.ray.workers import CHECKS, Workers
@@ -38,12 +38,11 @@ class _Share:
     def changes(self) -> list[tuple[str, bytes]]:
         """Return the models that may have changed since the last flush, pickled."""
         used, self._used = self._used, set()
-        packed: list[tuple[str, bytes]] = self._models._store.call("packed", used)
-        return packed
+        return self._models._store.call("packed", used)  # type: ignore[no-any-return]
 
 
 class _Shares(Store):
-    """The store of this process, with the models of the last flush, and the stores of workers."""
+    """The store of this process, with the models of the last flush, beside those of workers."""
 
     workers: Workers
 
@@ -79,7 +78,6 @@ class DistributedKeyed(KeyedModel):
     """Base of `DistributedKeyedClassifier` and `DistributedKeyedRegressor`: models in workers."""
 
     _checks: ClassVar[dict[str, Check]] = {**KeyedModel._checks, **CHECKS}
-    _always_writable: ClassVar[frozenset[str]] = frozenset()
     _local: ClassVar[type[KeyedModel]]  # the same in one process
 
     def __init__(
@@ -112,14 +110,13 @@ class DistributedKeyed(KeyedModel):
 class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
     """`KeyedClassifier` over several processes, on one machine or many.
 
-    Each worker, a Ray actor, holds a `KeyedClassifier` with the models of some keys, determined by
-    a hash of the key. The rows of a block are learned where their keys live. Predictions, models
-    and methods are the same as of one `KeyedClassifier`. It pays for blocks of some hundred rows or
-    more; a single sample takes one or two milliseconds.
+    Each worker, a Ray actor, holds a `KeyedClassifier` with the models of some keys. Predictions,
+    models and methods are the same as of one `KeyedClassifier`. It pays for blocks of some hundred
+    rows or more; a single sample takes one or two milliseconds.
 
     As in `DistributedForest`, a worker that dies is replaced by one in the same state, and a call
-    that raises an error changes no model. After a block with a bad row workers are replaced, too,
-    which takes some seconds. For the death of this process there is `folder`, with `flush`.
+    that raises an error changes no model. After a block with a bad row this takes some seconds. For
+    the death of this process there is `folder`, with `flush`.
 
     Parameters
     ----------
@@ -128,16 +125,13 @@ class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
     n_workers
         Number of workers.
     max_in_memory
-        As in `KeyedClassifier`, divided evenly among the workers, each of which moves models to a
-        temporary file on its machine. At least one model stays in each.
+        As in `KeyedClassifier`, divided evenly among the workers.
     folder
         Where `flush` writes to, on this machine: the folder of a `KeyedClassifier`, which either of
         them continues, with any number of workers. All models are read when the object is made.
 
     Examples
     --------
-    It is used as a `KeyedClassifier` is. Workers start with the first call.
-
     >>> from river import linear_model
     >>> from river_amf.ray import DistributedKeyedClassifier
     >>> model = DistributedKeyedClassifier(linear_model.Perceptron(), "user", n_workers=2)
@@ -148,9 +142,7 @@ class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
 
 
 class DistributedKeyedRegressor(DistributedKeyed, KeyedRegressor):
-    """`KeyedRegressor` over several processes, on one machine or many.
-
-    It is `DistributedKeyedClassifier` for numbers, with the same parameters.
+    """`KeyedRegressor` over several processes, as `DistributedKeyedClassifier`.
 
     Examples
     --------

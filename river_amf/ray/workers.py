@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import ray
 from ray.cloudpickle import dumps
@@ -14,7 +15,6 @@ from ray.exceptions import RayError, RayTaskError
 
 from river_amf.engine.lock import Guarded, exclusive
 from river_amf.parameters import Check, integer
-from river_amf.ray.cluster import connect
 
 CHECKS: dict[str, Check] = {"n_workers": integer(1)}
 _MOST_DEATHS = 3  # of an actor in one call
@@ -38,13 +38,7 @@ class _Process:
 
 
 _Actor: Any = ray.remote(max_restarts=0, num_cpus=0, scheduling_strategy="SPREAD")(_Process)
-
-
-class _Past(NamedTuple):
-    """The last checkpoints, one of each model, and the calls since with their workers."""
-
-    checkpoints: list[bytes]
-    calls: list[tuple[bytes, Sequence[int]]]
+_Past = tuple[list[bytes], list[tuple[bytes, Sequence[int]]]]
 
 
 class Workers(Guarded):
@@ -53,24 +47,15 @@ class Workers(Guarded):
     This process keeps a pickle of each model, its checkpoint, and all calls since, until these are
     larger. An actor that dies is replaced by another one, which starts from the checkpoint and
     repeats the calls. A call that raises an error changes no model, and is not repeated.
-
-    Parameters
-    ----------
-    models
-        The models, which can be pickled. Their results depend on nothing but the calls.
     """
 
     def __init__(self, models: Iterable[Any]) -> None:
         super().__init__()
-        self._keep([dumps(model) for model in models])
-        self._everyone = range(len(self._past.checkpoints))
-        self._actors: list[Any] = [None for _ in self._everyone]
-        self._is_closed = False
-
-    def _keep(self, checkpoints: list[bytes]) -> None:
-        self._past = _Past(checkpoints, [])
+        # checkpoints, and the calls since with their workers: one value, in case of an interrupt
+        self._past: _Past = ([dumps(model) for model in models], [])
         self._n_bytes = 0  # of the calls
-        self._most_bytes = max(_FEW_BYTES, sum(map(len, checkpoints)))
+        self._actors: list[Any] = [None] * len(self._past[0])
+        self._is_closed = False
 
     def __len__(self) -> int:
         """Return the number of workers."""
@@ -82,12 +67,12 @@ class Workers(Guarded):
     ) -> list[Any]:
         """Return the results of a function of each model, or of that of one worker.
 
-        Errors of the function are raised, and warnings given, as if it had been called here.
-        RuntimeError is raised after `close`, or if an actor dies three times in the call. If the
-        function is atomic, a model is as it was after a TypeError or ValueError; otherwise, and
-        after all other errors, actors are replaced.
+        RuntimeError is raised after `close`, or if an actor dies three times. An atomic function
+        that raises TypeError or ValueError has left the model as it was.
         """
-        call, to = dumps(function), self._everyone if only is None else [only]
+        if self._n_bytes > max(_FEW_BYTES, sum(map(len, self._past[0]))):
+            self._make_checkpoints()
+        call, to = dumps(function), range(len(self)) if only is None else [only]
         is_refused = False
         try:
             results, messages, errors = self._results(call, to)
@@ -97,42 +82,34 @@ class Workers(Guarded):
                 raise errors[0]
             for message in messages:
                 warnings.warn(message, stacklevel=4)
-            self._past.calls.append((call, to))
+            self._past[1].append((call, to))
         except BaseException:
             if not is_refused:
                 self._end(to)
             raise
         self._n_bytes += len(call)
-        if self._n_bytes > self._most_bytes:
-            try:
-                self._make_checkpoints()
-            except Exception as failure:
-                self._most_bytes = 2 * self._n_bytes
-                what = f"this process keeps the {len(self._past.calls)} calls since the last one"
-                text = f"no checkpoint of the workers could be made, and {what}: {failure}"
-                warnings.warn(text, RuntimeWarning, stacklevel=4)
         return results
 
     @exclusive
     def checkpoints(self) -> list[bytes]:
         """Return a pickle of each model."""
-        self._make_checkpoints()
-        return self._past.checkpoints
+        return self._make_checkpoints()
 
     @exclusive
     def close(self) -> None:
         """End the actors; all calls but this one raise RuntimeError then."""
-        self._end(self._everyone)
+        self._end(range(len(self)))
         self._is_closed = True
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a model over workers cannot be copied or pickled")
 
-    def _make_checkpoints(self) -> None:
-        packed, _, errors = self._results(dumps(dumps), self._everyone)
+    def _make_checkpoints(self) -> list[bytes]:
+        packed, _, errors = self._results(dumps(dumps), range(len(self)))
         if errors:
             raise errors[0]
-        self._keep(packed)
+        self._past, self._n_bytes = (packed, []), 0
+        return packed
 
     def _results(
         self, call: bytes, to: Sequence[int]
@@ -157,9 +134,11 @@ class Workers(Guarded):
     def _sent(self, call: bytes, i: int) -> Any:
         """Send a call to a worker, whose actor may have to be started; return Ray's reference."""
         if self._actors[i] is None:
-            connect()
-            calls = [past for past, to in self._past.calls if i in to]
-            self._actors[i] = _Actor.remote(self._past.checkpoints[i], calls)
+            if not ray.is_initialized():
+                os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+                ray.init(include_dashboard=False, logging_level="WARNING", ignore_reinit_error=True)
+            calls = [past for past, to in self._past[1] if i in to]
+            self._actors[i] = _Actor.remote(self._past[0][i], calls)
         return self._actors[i].call.remote(call)
 
     def _result(self, ref: Any, call: bytes, i: int) -> Any:
@@ -173,13 +152,12 @@ class Workers(Guarded):
                     raise
                 self._end([i])
                 if n_deaths == _MOST_DEATHS:
-                    reason = str(error).strip().splitlines()[-1]
                     raise RuntimeError(
-                        f"a worker has died {n_deaths} times in the same call: {reason}"
+                        f"a worker has died {n_deaths} times in the same call"
                     ) from error
                 ref = self._sent(call, i)
 
-    def _end(self, to: Sequence[int]) -> None:
+    def _end(self, to: Iterable[int]) -> None:
         """End actors; the next call replaces them."""
         for i in to:
             actor, self._actors[i] = self._actors[i], None

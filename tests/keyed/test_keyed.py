@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_keyed import NaiveKeyed, pickles
 from river import base, linear_model, naive_bayes, preprocessing
+from river.conf import Interval
 
 from river_amf import (
     AdaptiveAMFClassifier,
@@ -36,7 +37,6 @@ MODELS = {
     "dummy": OnlineDummyClassifier(),
     "linear": SCALER | linear_model.LinearRegression(),
 }
-WITHOUT_WEIGHTS = ("bayes",)
 KEYS = ("ann", 7, ("shop", 2), "", datetime.date(2020, 1, 1))
 LIBRARIES = {
     "pandas": lambda X: X,
@@ -81,13 +81,11 @@ def test_keyed_equals_a_dict(name, max_in_memory, library):
     w = pd.Series(np.arange(1500) % 4 / 2, X.index)
     proba = "predict_proba" if isinstance(model, base.Classifier) else "predict"
     for x, label, weight in zip(X[:100].to_dict("records"), y, w, strict=False):
-        before = dict(x)
         for method in (f"{proba}_one", "predict_one"):
             assert getattr(model, method)(x) == naive.answer(method, x)
         for learner in (model, naive):
-            learner.learn_one(x, label, **({} if name in WITHOUT_WEIGHTS else {"w": weight}))
-        assert x == before
-    block = X[100:800], y[100:800], None if name in WITHOUT_WEIGHTS else w[100:800]
+            learner.learn_one(x, label, **({} if name == "bayes" else {"w": weight}))
+    block = X[100:800], y[100:800], None if name == "bayes" else w[100:800]
     naive.learn_many(*block)
     model.learn_many(LIBRARIES[library](block[0]), *block[1:])
 
@@ -117,7 +115,7 @@ def test_keyed_equals_a_dict(name, max_in_memory, library):
 SAMPLES = st.lists(
     st.tuples(st.sampled_from(KEYS), st.integers(-3, 3), st.booleans()), min_size=1, max_size=5
 )
-CALLS = ("learn", "predict", "block", "delete", "flush", "crash", "copy", "no room")
+CALLS = ("learn", "predict", "block", "delete", "flush", "crash", "copy")
 
 
 @pytest.mark.parametrize("name", ["AdaptiveAMFClassifier", "dummy", "words"])
@@ -146,8 +144,6 @@ def test_keyed_equals_a_dict_after_any_calls(
             model.learn_many(pd.DataFrame(rows).astype({"user": object}), labels)
         elif call == "delete" and rows[0]["user"] in model:
             del model[rows[0]["user"]], naive.models[rows[0]["user"]]
-        elif call == "no room":
-            model.max_in_memory = 1
         elif call in ("flush", "copy"):
             model.flush()
             flushed = copy.deepcopy(naive.models)
@@ -164,20 +160,6 @@ def test_keyed_equals_a_dict_after_any_calls(
     assert len(model) == len(naive.models)
     assert pickles(model) == pickles(naive.models)
     model.close()
-
-
-def test_factory_may_be_a_function():
-    made = []
-
-    def factory():
-        made.append(AMFClassifier(n_estimators=2, seed=1))
-        return made[-1]
-
-    model = KeyedClassifier(factory, "user")
-    assert len(made) == 1  # to check the factory
-    X = pd.DataFrame({"user": ["ann", "bo", "ann"], "a": [1.0, 2.0, 3.0]})
-    model.learn_many(X, [True, False, True])
-    assert [model["ann"], model["bo"]] == made[1:]
 
 
 def test_key_of_several_columns():
@@ -200,14 +182,12 @@ def test_factory_may_copy_a_common_model():
     common.learn_many(X[["a", "b"]], y)
     exec(recipes.code(), names)
     model, x = names["new_from"](common), {"a": 0.3, "b": 0.1}
-    before = common.predict_proba_one(x)
-    assert model.predict_proba_one({"user": "new"} | x) == before
-    model.learn_one({"user": "ann"} | x, True)
     twin = copy.deepcopy(common)
+    model.learn_one({"user": "ann"} | x, True)
     twin.learn_one(x, True)
     assert pickle.dumps(model["ann"]) == pickle.dumps(twin)
-    assert common.predict_proba_one(x) == before
-    assert pickle.loads(pickle.dumps(model)).predict_proba_one({"user": "new"} | x) == before
+    expected = common.predict_proba_one(x)
+    assert pickle.loads(pickle.dumps(model)).predict_proba_one({"user": "new"} | x) == expected
 
 
 def test_keyed_model_is_a_mapping():
@@ -215,28 +195,15 @@ def test_keyed_model_is_a_mapping():
     assert bool(model) and len(model) == 0
     for key in ("ann", 7, "bob"):
         model.learn_one({"user": key, "a": 1.0}, True)
-    assert len(model) == 3 and {*model} == {"ann", 7, "bob"}
-    assert "ann" in model and 7.0 in model and "eve" not in model
-    assert None not in model and [] not in model
-    assert {*model.keys()} == {*dict(model.items())}
+    assert len(model) == 3 and {*model} == {*dict(model.items())} == {"ann", 7, "bob"}
+    assert 7.0 in model and "eve" not in model and None not in model and [] not in model
     del model["ann"]
     assert "ann" not in model and len(model) == 2
-    for missing in ("ann", "eve"):
+    for call in (model.__getitem__, model.__delitem__):
         with pytest.raises(KeyError):
-            model[missing]
-        with pytest.raises(KeyError):
-            del model[missing]
-    model.learn_one({"user": "ann", "a": 1.0}, True)
-    assert model["ann"]["StandardScaler"].counts["a"] == 1
+            call("ann")
 
 
 def test_keywords_go_to_the_model():
     model = KeyedRegressor(MODELS["AMFRegressor"], "user")
-    for day in range(20):
-        model.learn_one({"user": "ann", "day": day % 7}, float(day))
-    x = {"user": "ann", "day": 3}
-    expected = model["ann"].predict_interval_one({"day": 3}, 0.5)
-    assert model.predict_one(x, with_interval=True, level=0.5) == expected
-    for who in ("ann", "bob"):
-        with pytest.raises(TypeError, match="unexpected keyword argument 'with_intervall'"):
-            model.predict_one(x | {"user": who}, with_intervall=True)
+    assert isinstance(model.predict_one({"user": "ann"}, with_interval=True), Interval)

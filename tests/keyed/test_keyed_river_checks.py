@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from river import checks, compose, linear_model, naive_bayes, preprocessing
+from river import checks, compose, linear_model, preprocessing
 
 from river_amf import AMFClassifier, AMFRegressor
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
@@ -14,20 +14,16 @@ def with_key(x):
     return {**x, "user": len(x) % 2}
 
 
-def behind_keys(model):
-    return compose.FuncTransformer(with_key) | model
-
-
+KEYS = compose.FuncTransformer(with_key)
 SCALED = preprocessing.StandardScaler() | linear_model.LogisticRegression()
 MODELS = {
-    "forest": behind_keys(KeyedClassifier(AMFClassifier(n_estimators=2), "user", max_in_memory=1)),
-    "regressor": behind_keys(KeyedRegressor(AMFRegressor(n_estimators=2), "user", max_in_memory=1)),
-    "bayes": behind_keys(KeyedClassifier(naive_bayes.GaussianNB(), "user")),
-    "scaled": behind_keys(KeyedClassifier(SCALED, "user")),
+    "forest": KEYS | KeyedClassifier(AMFClassifier(n_estimators=2), "user", max_in_memory=1),
+    "regressor": KEYS | KeyedRegressor(AMFRegressor(n_estimators=2), "user", max_in_memory=1),
+    "scaled": KEYS | KeyedClassifier(SCALED, "user"),
     "alone": KeyedClassifier(SCALED, "user"),
     "regressor alone": KeyedRegressor(linear_model.LinearRegression(), "user"),
 }
-# A frame has no keys, as the function adds them to dicts alone. Three models in three seconds.
+# A frame has no keys, as the function adds them to dicts alone.
 NOT_RUN = r"check_(learn|predict|predict_proba)_many_matches|check_bounded_memory_growth"
 # checks that call no method
 ALONE = "repr|str|tags|clone_(same|is_idem|changes|with)|init|doc|mutate|pickling_supports|get_par"

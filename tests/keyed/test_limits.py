@@ -15,7 +15,7 @@ import pytest
 from naive_keyed import pickles
 from river import compose, linear_model, naive_bayes
 
-from river_amf.keyed import KeyedClassifier, KeyedRegressor
+from river_amf.keyed import KeyedClassifier
 from river_amf.keyed.keys import key_of
 from river_amf.persistence import FileError
 
@@ -43,9 +43,7 @@ def test_least_recently_used_models_move():
     assert kept(model) == ["b", "c"]
     model.predict_one(sample("b"))
     learn(model, "d", n=1)
-    assert kept(model) == ["b", "d"]
     model.predict_one(sample("new"))
-    assert kept(model) == ["b", "d"]
     assert "a" in model and kept(model) == ["b", "d"]
     model["a"]
     assert kept(model) == ["d", "a"]
@@ -57,16 +55,16 @@ def opened(folder, model=LOGISTIC, **options):
 
 def test_with_statement_flushes(tmp_path):
     with opened(tmp_path) as model:
-        learn(model, "a")
+        learn(model, "ab")
         model.flush(position=[1, "b"])
-        learn(model, "b")
+        del model["a"]
+        for wrong in ({1, 2}, float("nan")):
+            with pytest.raises((TypeError, ValueError), match="JSON"):
+                model.flush(position=wrong)
     with pytest.raises(ZeroDivisionError), opened(tmp_path) as model:
-        assert {*model} == {"a", "b"} and model.position == [1, "b"]
+        assert {*model} == {"b"} and model.position == [1, "b"]
         learn(model, "c")
         raise ZeroDivisionError
-    with opened(tmp_path) as model:
-        assert {*model} == {"a", "b"}
-        del model["a"]
     with opened(tmp_path) as model:
         assert {*model} == {"b"}
         model.close()
@@ -79,20 +77,14 @@ def test_folder_belongs_to_one_object(tmp_path):
     learn(model, "a")
     model.flush()
     assert model.clone().folder is None
-    again = (copy.copy, copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model)))
-    for make in (*again, lambda _: opened(tmp_path)):
+    for make in (copy.copy, copy.deepcopy, lambda _: opened(tmp_path)):
         with pytest.raises(OSError, match="is in use by another model"):
             make(model)
     model.close()
     with pickle.loads(pickle.dumps(model)) as later:
         assert {*later} == {"a"}
-    for kind, factory, key, message in (
-        (KeyedClassifier, LOGISTIC, "shop", "'user', not .* 'shop'"),
-        (KeyedRegressor, linear_model.LinearRegression(), "user", "Classifier .*, not .*Regressor"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            kind(factory, key, folder=tmp_path)
-    assert {*opened(tmp_path)} == {"a"}
+    with pytest.raises(ValueError, match=r"'user', not .* 'shop'"):
+        KeyedClassifier(LOGISTIC, "shop", folder=tmp_path)
 
 
 def diary(path):
@@ -104,10 +96,13 @@ def diary(path):
 @pytest.mark.parametrize(
     ("spoil", "kind", "message"),
     [
-        (lambda path: path.write_bytes(b"my diary " * 100), FileError, "does not hold the models"),
+        (
+            lambda path: path.write_bytes(b"my diary " * 100),
+            FileError,
+            "damaged, or holds something else",
+        ),
         (diary, FileError, "another database, or that of another release"),
         (lambda path: path.mkdir(), OSError, r"models\.sqlite: unable to open"),
-        (lambda path: (path.parent.rmdir(), path.parent.touch()), OSError, "folder"),
     ],
 )
 def test_other_files_are_refused_and_left(tmp_path, spoil, kind, message):
@@ -120,7 +115,7 @@ def test_other_files_are_refused_and_left(tmp_path, spoil, kind, message):
     assert (path.is_file() and path.read_bytes()) == before
 
 
-@pytest.mark.parametrize("blob", ["'text'", "7", "substr(model, 1, 100)", "x'8005'"])
+@pytest.mark.parametrize("blob", ["'text'", "substr(model, 1, 100)"])
 def test_model_that_cannot_be_read(tmp_path, blob):
     with opened(tmp_path) as model:
         learn(model, "ab")
@@ -139,18 +134,16 @@ def wide(user):
 
 
 CALLS = {
-    "flush": lambda model: model.flush(),
+    "flush": KeyedClassifier.flush,
     "learn_one": lambda model: model.learn_one(wide("d"), True),
     "learn_many": lambda model: model.learn_many(pd.DataFrame([wide("d"), wide("e")]), [True] * 2),
     "predict_one": lambda model: model.predict_one(wide("a")),
-    "pickle": pickle.dumps,
 }
 
 
 @pytest.mark.parametrize("call", CALLS)
 def test_full_disk_leaves_the_last_flush(tmp_path, call):
-    folder = None if call == "pickle" else tmp_path  # with a folder it holds the path
-    model = opened(folder, naive_bayes.GaussianNB(), max_in_memory=2)
+    model = opened(tmp_path, naive_bayes.GaussianNB(), max_in_memory=2)
     for user in "abc":
         model.learn_one(wide(user), True)
     model.flush(position=3)
@@ -161,27 +154,18 @@ def test_full_disk_leaves_the_last_flush(tmp_path, call):
     database = model._store._database
     ((n_pages,),) = database.execute("PRAGMA page_count")
     database.execute(f"PRAGMA max_page_count = {n_pages}")  # in the place of a full disk
-    message = "its models are lost" if folder is None else "it holds the models of the last flush"
-    with pytest.raises(OSError, match=f"full; {message}"):
+    with pytest.raises(OSError, match="full; it holds the models of the last flush"):
         for _ in range(2):
             CALLS[call](model)
-    for name in (*CALLS, "len", "position"):
-        if name != "pickle" or folder is None:
-            with pytest.raises(OSError, match=message):
-                (CALLS | {"len": len, "position": lambda model: model.position})[name](model)
-    if folder is not None:  # the other object has released it
-        with opened(folder, naive_bayes.GaussianNB()) as later:
-            assert later.position == 3 and pickles(later) == flushed
+    for other in CALLS.values():
+        with pytest.raises(OSError, match="full; it holds the models of the last flush"):
+            other(model)
+    with opened(tmp_path, naive_bayes.GaussianNB()) as later:  # the other has released it
+        assert later.position == 3 and pickles(later) == flushed
 
 
-def test_position_must_be_json(tmp_path):
-    with opened(tmp_path) as model:
-        learn(model, "a")
-        model.flush(position=1)
-        for wrong in ({1, 2}, float("nan")):
-            with pytest.raises((TypeError, ValueError), match="JSON"):
-                model.flush(position=wrong)
-        assert model.position == 1
+def learn_row(model, i):
+    model.learn_one(sample(f"user {i * 7 % 5}", i), i % 3 == 0)
 
 
 def learn_forever(folder, flushed):
@@ -194,13 +178,8 @@ def learn_forever(folder, flushed):
         learn_row(model, i)
 
 
-def learn_row(model, i):
-    model.learn_one(sample(f"user {i * 7 % 5}", i), i % 3 == 0)
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork, of POSIX")
-@pytest.mark.parametrize("n_kills", [5, pytest.param(50, marks=pytest.mark.soak)])
-def test_kill_leaves_the_last_flush(tmp_path, n_kills):
+def test_kill_leaves_the_last_flush(tmp_path, n_kills=5):
     processes, rng = multiprocessing.get_context("fork"), np.random.default_rng(1)
     flushed, twin = processes.Value("q", 0, lock=False), KeyedClassifier(LOGISTIC, "user")
     position = 0
@@ -221,19 +200,16 @@ def test_kill_leaves_the_last_flush(tmp_path, n_kills):
         model.close()
 
 
-def test_model_that_cannot_be_pickled_stays(tmp_path):
+def test_model_that_cannot_be_pickled_stays():
     def factory():
         return compose.FuncTransformer(lambda x: x) | linear_model.LogisticRegression()
 
     model = KeyedClassifier(factory, "user", max_in_memory=1)
     learn(model, "a")
-    with pytest.raises(TypeError, match="model of the key 'a' cannot be moved out of memory"):
+    with pytest.raises(TypeError, match="model of the key 'a' cannot be pickled"):
         learn(model, "b")
     assert {*model} == {"a"}
     learn(model, "a")
-    model.max_in_memory = 2
-    learn(model, "b")
-    assert {*model} == {"a", "b"}
 
 
 def test_threads_may_share_it():
@@ -251,12 +227,10 @@ def test_forked_process_leaves_the_folder_alone(tmp_path):
     model.flush()
     child = os.fork()
     if child == 0:
-        try:
+        with pytest.raises(OSError, match="forked from"):
             model.predict_one(sample("a"))
-        except RuntimeError as error:
-            (tmp_path / "said").write_text(str(error))
-        finally:
-            os._exit(0)
-    os.waitpid(child, 0)
-    assert "was forked" in (tmp_path / "said").read_text()
-    assert model.predict_one(sample("a")) is not None
+        model.close()
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    learn(model, "ab")
+    model.flush()

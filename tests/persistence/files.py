@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import river_amf
-from river_amf import AMFClassifier
 from river_amf.persistence import FileError, Saved, container
 
 
@@ -44,15 +43,6 @@ def error_of(path):
         river_amf.load(path)
     assert repr(os.fsdecode(path)) in str(caught.value)
     return str(caught.value)
-
-
-def small_file(path):
-    """Save a small forest; return the bytes."""
-    model = AMFClassifier(n_estimators=1, seed=1)
-    for x, label, weight in samples(12):
-        model.learn_one(x, label, w=weight)
-    model.save(path)
-    return path.read_bytes()
 
 
 def parts_in(model, path):

@@ -1,6 +1,5 @@
 """Files that are no models, or no longer: an error names what is wrong, and nothing is run."""
 
-import io
 import json
 import math
 import pickle
@@ -11,7 +10,6 @@ import zipfile
 from pathlib import Path
 
 import edits
-import numpy as np
 import pytest
 from files import (
     RAW,
@@ -23,46 +21,26 @@ from files import (
     refuse,
     samples,
     set_of_last,
-    small_file,
     targets,
 )
 from forests import learn
 
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
-from river_amf.persistence import FileError, container
+from river_amf.persistence import container
 
 BIAS = npy_of()  # an empty array, as if there were no classes
 HEADER = ("header.json", json.dumps(RAW).encode())
 SIZES = "file_size", "compress_size"
 
 
-@pytest.mark.parametrize("step", [41, pytest.param(1, marks=pytest.mark.soak)])
-def test_truncated_file(path, step):
-    data = small_file(path)
-    for length in {0, *range(step, len(data), step), *range(len(data) - 90, len(data))}:
+def test_truncated_file_is_refused(path):
+    learn(AMFClassifier(1, seed=1), samples(12)).save(path)
+    data = path.read_bytes()
+    for length in {0, *range(41, len(data), 41), *range(len(data) - 90, len(data))}:
         path.write_bytes(data[:length])
         expected = "is damaged: BadZipFile" if length > 3 else "is not a river_amf file"
         assert expected in error_of(path)
-
-
-@pytest.mark.parametrize("step", [97, pytest.param(1, marks=pytest.mark.soak)])
-def test_changed_byte_is_refused_or_means_nothing(path, step):
-    data = bytearray(small_file(path))
-    expected, n_loaded = pickle.dumps(river_amf.load(path)), 0
-    for place in range(0, len(data), step):
-        for change in (0x01, 0x10, 0x80, 0xFF):
-            data[place] ^= change
-            path.write_bytes(data)
-            try:
-                model = river_amf.load(path)
-            except FileError:
-                pass
-            else:  # a time or a permission of a member, which mean nothing
-                n_loaded += 1
-                assert pickle.dumps(model) == expected
-            data[place] ^= change
-    assert n_loaded < len(data) * 4 / step / 5
 
 
 class Exploit:
@@ -70,11 +48,8 @@ class Exploit:
         return Path.touch, (Path("touched"),)
 
 
-NPZ = io.BytesIO()
-np.savez(NPZ, a=np.arange(3))
 FOREIGN = {
     "pickle": pickle.dumps(Exploit()),
-    "npz": NPZ.getvalue(),
     "empty zip": archive_of([]),
     "json": b'{"river_amf": "0.1"}',
     "other names": archive_of([("bias.npy", b""), ("header.txt", b"{}")]),
@@ -85,12 +60,11 @@ FOREIGN = {
 def test_foreign_file_runs_nothing(path, monkeypatch, name):
     monkeypatch.chdir(path.parent)
     path.write_bytes(FOREIGN[name])
-    expected = ", but seems to be a pickle" if name == "pickle" else ""
-    assert "is not a river_amf file" + expected in error_of(path)
+    assert "is not a river_amf file" in error_of(path)
     assert [*path.parent.iterdir()] == [path]
 
 
-@pytest.mark.parametrize("version", ["7.3.1", None, "\x1b]0;\u202e" + "9" * 10**6])
+@pytest.mark.parametrize("version", ["7.3.1", "\x1b]0;\u202e" + "9" * 10**6])
 def test_newer_file_names_the_version(path, version):
     header = {"format": container.FORMAT + 1, "river_amf": version, "members": "of another kind"}
     path.write_bytes(file_of(header, model=b"of another kind"))
@@ -104,17 +78,13 @@ def test_newer_file_names_the_version(path, version):
 
 DEEP = b"[" * 3000 + b"]" * 3000
 HEADERS = [
-    *((text, "Error: ") for text in (b"", b"{", b"\xff\xfe", b"{} {}", DEEP)),
-    *((text, "Error: ") for text in (b"[]", b"3", b'"format"')),
+    *((text, "Error: ") for text in (b"", b"{", b"\xff\xfe", b"{} {}", DEEP, b"[]", b"3")),
     (b'{"format": 1, "river_amf": NaN}', "'NaN'"),
-    (b'{"format": ' + b"1" * 10_000 + b', "river_amf": "0.1"}', "is damaged"),
     ({"river_amf": "0.1"}, "KeyError: 'format'"),
     (UNTRAINED | {"format": True}, "its format must be an integer >= 1, got "),
     ({"format": 1}, "its river_amf, the version that wrote it,"),
     ({"format": 1, "river_amf": "0.1"}, "KeyError: 'kind'"),
     (UNTRAINED | {"model": 0.5}, "is damaged"),
-    (UNTRAINED | {"model": {"parameters": {"b": 1}}}, "unexpected keyword argument 'b'"),
-    (UNTRAINED | {"model": {"labels": 5}}, "is damaged"),
     (UNTRAINED | {"model": {"b": 1}}, "its entries ['b'] cannot be"),
     *((UNTRAINED | {"kind": kind}, "kind") for kind in ("Other", "antigravity.x", None, ["Raw"])),
 ]
@@ -130,13 +100,8 @@ def test_malformed_header_is_refused(path, header, message):
 ARRAYS = [b"", b"\x93NUMPY", b"\x94NUMPY" + BIAS[6:], BIAS[:8] + b"\xff\xff" + BIAS[10:]]
 ARRAYS += [npy_of(version=b"\2\0"), npy_of(data=bytes(9), shape="(1,)"), npy_of(order="True")]
 ARRAYS += [BIAS.replace(b"descr", b"dtype"), BIAS.replace(b"'<f8'", b"((((("), npy_of(" " * 20_000)]
-ARRAYS += [
-    npy_of(descr)
-    for descr in (
-        *("'O'", "'|O'", "'>f8'", "'<f4'", "'<U4'", "'M8[s]'", "'<f8,<f8'", "'<U999999999999'"),
-        *("''", "None", "('<f8', (2**40,))", "[('x', 'O')]", "[('x', '<f8')]", "[('x', '')]"),
-    )
-]
+DTYPES = ["'O'", "'>f8'", "'<f4'", "'<U4'", "'<U999999999999'", "''", "None", "[('x', 'O')]"]
+ARRAYS += map(npy_of, [*DTYPES, "('<f8', (2**40,))", "[('x', '<f8')]"])
 ARRAYS += [npy_of(shape=shape) for shape in ("(-1,)", "(0.0,)", "'12'", "0", "(0,) * 99", "(1,)")]
 
 
@@ -148,12 +113,11 @@ DIRECTORIES = [
     *(set_of_last(*SIZES, value=value) for value in (0, 10, 10**4, 2**62)),
     *(set_of_last("header_offset", value=value) for value in (0, 1, 10**4, 2**62)),
 ]
-NAMES = ["../bias.npy", "/bias.npy", "bias", ".npy", "bias.npz", "bias.npy/", "bias.npy\n"]
-NAMES += ["header.json.npy", "pure.npy"]
+NAMES = ["../bias.npy", "/bias.npy", "bias", ".npy", "bias.npz", "bias.npy/", "header.json.npy"]
 MALFORMED = [
     *((file_of(RAW, bias=array), "") for array in ARRAYS),
     *((file_of(RAW, edit, bias=BIAS), "") for edit in DIRECTORIES),
-    *((archive_of([HEADER, (name, BIAS)]), "its members must be") for name in NAMES),
+    *((archive_of([HEADER, (name, BIAS)]), "its members cannot be") for name in NAMES),
 ]
 
 
@@ -202,7 +166,7 @@ KINDS = [
 ]
 
 
-def test_damaged_files_are_refused_or_work(tmp_path, n_edits=30):
+def test_damaged_files_are_refused_or_work(tmp_path, n_edits=60):
     paths = [str(tmp_path / f"{i}.amf") for i in range(len(KINDS))]
     for path, model in zip(paths, KINDS, strict=True):
         is_regressor = isinstance(model, AMFRegressor)

@@ -6,7 +6,6 @@ that they stay as they are: change what reads them.
 
 import gzip
 import importlib.util
-import io
 import json
 import sqlite3
 from pathlib import Path
@@ -109,24 +108,19 @@ def write_files():
     import tempfile
 
     path = FOLDER / "predictions.json"
-    expected = json.loads(path.read_text())
-    for name, model in FORESTS.items():
-        learn(model)
-        predict(model, sample(model, 0)[0])  # its label is missing
-        file = io.BytesIO()
-        model.save(file)
-        (FOLDER / f"{name}.amf.gz").write_bytes(gzip.compress(file.getvalue(), mtime=0))
-        expected[name] = predictions(model)
+    expected, models = json.loads(path.read_text()), dict(FORESTS)
     if importlib.util.find_spec("ray"):  # or the file stays as it is
         from river_amf.ray import DistributedForest
 
-        with DistributedForest(AMFClassifier(**OPTIONS), 2) as forest:
-            learn(forest)
-            forest.save(FOLDER / "workers.amf")
-            expected["workers"] = predictions(forest)
-        data = (FOLDER / "workers.amf").read_bytes()
-        (FOLDER / "workers.amf.gz").write_bytes(gzip.compress(data, mtime=0))
-        (FOLDER / "workers.amf").unlink()
+        models["workers"] = DistributedForest(AMFClassifier(**OPTIONS), 2)
+    for name, model in models.items():
+        learn(model)
+        predict(model, sample(model, 0)[0])  # its label is missing
+        file = FOLDER / f"{name}.amf"
+        model.save(file)
+        file.with_suffix(".amf.gz").write_bytes(gzip.compress(file.read_bytes(), mtime=0))
+        file.unlink()
+        expected[name] = predictions(model)
     path.write_text(json.dumps(expected, indent=1) + "\n")
     with tempfile.TemporaryDirectory() as folder:
         with keyed_model(folder) as model:

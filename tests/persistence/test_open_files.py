@@ -3,11 +3,9 @@
 import bz2
 import functools
 import gzip
-import io
 import pickle
 
 import pytest
-from files import refuse
 from forests import STREAM, trained
 
 import river_amf
@@ -32,33 +30,15 @@ def test_open_files_are_used_from_their_position(path, opener):
 )
 def test_other_places_are_refused(path, call, method):
     path.touch()
-    for other in (3, None, [b"a"]):
-        with pytest.raises(TypeError, match=f"a path or a binary file with a method '{method}'"):
-            call(other)
-    with open(path, "r+") as file, pytest.raises(TypeError, match=f"text mode; .*{method[0]}b'"):
-        call(file)
+    with open(path, "r+") as file:  # in text mode
+        for other in (3, None, [b"a"], file):
+            with pytest.raises(TypeError, match=f"path or a binary file with a method '{method}'"):
+                call(other)
 
 
-class Short:
-    """A file that takes only a part of what is written to it, and has nothing to read."""
+def test_file_that_takes_a_part_is_an_error():
+    class Short:
+        write = staticmethod(lambda data: len(data) - 1)
 
-    write = staticmethod(lambda data: len(data) - 1)
-    read = staticmethod(refuse(OSError(5, "no contact")))
-
-
-CLOSED = io.BytesIO()
-CLOSED.close()
-
-
-@pytest.mark.parametrize(
-    ("call", "file", "kind", "message"),
-    [
-        (river_amf.load, CLOSED, ValueError, "closed"),
-        (AMFClassifier().save, CLOSED, ValueError, "closed"),
-        (river_amf.load, Short(), OSError, "no contact"),
-        (AMFClassifier().save, Short(), OSError, "the Short took only a part"),
-    ],
-)
-def test_errors_of_open_files_come_out(call, file, kind, message):
-    with pytest.raises(kind, match=message):
-        call(file)
+    with pytest.raises(OSError, match="the Short took only a part"):
+        AMFClassifier().save(Short())

@@ -24,14 +24,8 @@ class Color(enum.Enum):
     RED = 1
 
 
-class Shade(enum.StrEnum):
-    RED = "red"
-
-
-class Size(enum.IntEnum):
-    LARGE = 3
-
-
+Shade = enum.StrEnum("Shade", {"RED": "red"})
+Size = enum.IntEnum("Size", {"LARGE": 3})
 EAST = dt.timezone(dt.timedelta(hours=2))
 TIMES = [
     *(dt.date(2020, 1, 31), dt.time(5, 30), dt.time(5, tzinfo=EAST), dt.timedelta(-1, 2, 3)),
@@ -46,7 +40,7 @@ NUMPY = [
     *(np.bool_(True), np.uint64(2**64 - 1), np.float32("-inf")),
 ]
 VALUES = [
-    *("", "a", "1", "ä\n\x00", "\ud800", "\ud83d\ude00", "\U0001f600", "NaN", "null"),
+    *("", "a", "1", "ä\n\x00", "\ud800", "\U0001f600", "NaN", "null"),
     *(True, False, 0, 1, -1, 2**63 - 1, 2**63, -(2**63), 10**4000, -(10**40)),
     *(0.0, -0.0, 1.0, 0.1, 5e-324, 1.7e308, math.inf, -math.inf),
     *((), (1,), ("a", (None, True, 1.0, (np.int64(3),))), ("tuple", ("a",)), ("int", "0x1")),
@@ -107,19 +101,16 @@ def test_other_values_raise_and_touch_no_file(path, role):
 @pytest.mark.parametrize("value", HELD, ids=lambda value: type(value).__name__)
 def test_values_of_subclasses_are_saved_as_builtins(path, value):
     model, twin = (
-        learn(AMFClassifier(1), [({each: 0.5, "color": each}, each, 1.0)])
+        learn(AMFClassifier(1), [({each: 0.5, "color": each}, (each,), 1.0)])
         for each in (value, HELD[value])
     )
     assert names_in(reloaded(model, path)) == names_in(twin)
-    nested = learn(AMFClassifier(1), [({}, (Shade.RED, (Size.LARGE,)), 1.0)])
-    assert repr([*reloaded(nested, path)._labels]) == "[('red', (3,))]"
 
 
 MALFORMED = [
     *([], ["int"], ["int", "1", 2], [5, 5], [["int"], "1"], ["int", 5], ["int", "x"], ["other", 1]),
-    *(["float", "nan"], ["float", ["inf"]], ["str", "0"], ["str", "ff"], ["tuple", 5], {}),
-    *(["int8", 1.5], ["int8", 1000], ["float32", "1"], ["float64", "nan"], ["int8", []]),
-    *(["int8", ["int8", 1]], ["str_", ["str_", "a"]], {"int": 1, "2": 3}),
+    *(["float", "nan"], ["float", ["inf"]], ["str", "0"], ["tuple", 5], {}, {"int": 1, "2": 3}),
+    *(["int8", 1.5], ["int8", 1000], ["float32", "1"], ["int8", []], ["int8", ["int8", 1]]),
     *(["tuple", [["int"]]], ["bytes", "0"], ["bytes", None], ["date", "2020"], ["date", None]),
     *(["date", "2" * 10**6], ["datetime", "today"], ["time", [5]], ["timedelta", 5]),
     *(["timedelta", [10**20, 0, 0]], ["timedelta", [1, 2]], ["timedelta", [0.5, 0, 0]]),
@@ -133,13 +124,9 @@ def test_malformed_values_are_refused(item):
 
 
 def test_tuples_too_deep_are_not_saved(path):
-    for depth, fits in ((50, True), (51, False), (10_000, False)):
-        value = "core"
-        for _ in range(depth):
-            value = (value,)
-        model = learn(AMFClassifier(1), [({}, value, 1.0)])
-        if fits:
-            assert [*reloaded(model, path)._labels] == [value]
-        else:
-            with pytest.raises(TypeError, match="nested up to 50 deep"):
-                model.save(path)
+    value = "core"
+    for _ in range(50):
+        value = (value,)
+    assert [*reloaded(learn(AMFClassifier(1), [({}, value, 1.0)]), path)._labels] == [value]
+    with pytest.raises(TypeError, match="nested up to 50 deep"):
+        learn(AMFClassifier(1), [({}, (value,), 1.0)]).save(path)

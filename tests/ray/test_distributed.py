@@ -105,8 +105,7 @@ def strike(forest):
 def test_forest_equals_mean_of_forests(name):
     model, (X, y) = MODELS[name], samples(model=MODELS[name])
     both, is_regressor = Both(model), isinstance(model, AMFRegressor)
-    kinds = isinstance(both.forest, base.Classifier), isinstance(both.forest, base.Regressor)
-    assert kinds == (not is_regressor, is_regressor)
+    assert isinstance(both.forest, base.Regressor if is_regressor else base.Classifier)
     rows = [x.dropna().to_dict() for _, x in X[:40].iterrows()]
     predict = "predict" if is_regressor else "predict_proba"
     for method in (f"{predict}_one", "predict_one"):
@@ -155,7 +154,6 @@ BAD = {
     "missing label": (lambda X, y: (X, y.where(y.index != 33)), "row 33: "),
     "kind": (lambda X, y: (X.assign(kind=1.0), y), "feature 'kind'"),
     "length": (lambda X, y: (X, y[:-1]), "y has 99"),
-    "not a frame": (lambda X, y: (X.to_numpy(), y), "X must be a dataframe"),
 }
 
 
@@ -193,16 +191,13 @@ def test_file_has_all_workers(both, tmp_path):
         both("learn_many", X, y)
         loaded.learn_many(X, y)
         assert loaded.predict_proba_many(X).equals(both.naive("predict_proba_many", X))
-    with pytest.raises(FileNotFoundError):
-        DistributedForest.load(tmp_path / "none")
     alone = io.BytesIO()
     MODELS["AMFClassifier"].save(alone)
-    for compression, message in ((0, "do not belong to one forest"), (8, "is compressed")):
-        with zipfile.ZipFile(path, "w", compression) as archive:
-            for worker in range(2):
-                archive.writestr(f"{worker}.amf", alone.getvalue())
-        with pytest.raises(FileError, match=message):
-            DistributedForest.load(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        for worker in range(2):
+            archive.writestr(f"{worker}.amf", alone.getvalue())
+    with pytest.raises(FileError, match="do not belong to one forest"):
+        DistributedForest.load(path)
     for damaged in (b"", alone.getvalue(), data[:-50], data[:999] + b"x" + data[1000:]):
         path.write_bytes(damaged)
         with pytest.raises(FileError):
@@ -232,10 +227,7 @@ def test_unsuitable_models_are_refused():
     ):
         with pytest.raises(kind, match=message):
             DistributedForest(*arguments)
-    forest = DistributedForest(model, 2)
+    forest = DistributedForest(model, 2).clone({"n_workers": 3})
+    assert (forest.n_workers, forest.model.n_estimators) == (3, 3)
     with pytest.raises(TypeError, match="over workers cannot be copied or pickled"):
         pickle.dumps(forest)
-    with pytest.raises(AttributeError, match="n_workers is read-only"):
-        forest.n_workers = 3
-    twin = forest.clone({"n_workers": 3})
-    assert (type(twin), twin.n_workers, twin.model.n_estimators) == (type(forest), 3, 3)

@@ -3,7 +3,6 @@
 import doctest
 import importlib
 
-import pytest
 from test_package import MODULES, methods_of, without_doctest
 
 import river_amf.ray
@@ -18,8 +17,8 @@ def test_public_names_and_methods_have_doctests():
     assert [name for name in names if f".{name}(" not in example] == []
 
 
-@pytest.mark.parametrize("name", [m for m in MODULES if m.startswith("ray")])
-def test_doctests_of_modules(name):
-    module = importlib.import_module(f"river_amf.{name}")
+def test_doctests_of_modules():
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-    assert doctest.testmod(module, optionflags=flags).failed == 0
+    for name in (m for m in MODULES if m.startswith("ray")):
+        module = importlib.import_module(f"river_amf.{name}")
+        assert doctest.testmod(module, optionflags=flags).failed == 0

@@ -42,6 +42,6 @@ def test_target_and_reading_options_are_shown(write, run, tmp_path):
 def test_inspect_refuses_other_files(tmp_path, run):
     pickled = tmp_path / "model.pkl"
     pickled.write_bytes(pickle.dumps(river_amf.AMFClassifier()))
-    for path, message in ((pickled, "seems to be a pickle"), (tmp_path, "Is a directory")):
+    for path, message in ((pickled, "is not a river_amf file"), (tmp_path, "Is a directory")):
         status, output, (line,) = run("inspect", path)
         assert (status, output) == (2, "") and message in line
