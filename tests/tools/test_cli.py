@@ -17,7 +17,7 @@ from river import evaluate, metrics
 from river.dummy import PriorClassifier
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, cli, evaluation
+from river_amf import AdaptiveAMFClassifier, evaluation
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.runs import Run
 
@@ -77,7 +77,8 @@ def test_first_line_shows_what_was_understood(run, write):
     _, _, (line,) = run("evaluate", write(CHURN))
     assert line.startswith("river-amf: table.csv: column 'id': 273 distinct texts, nearly all")
     _, output, _ = run("evaluate", write("a,rings\n" + "1,7\n2,8\n3,9\n" * 9))
-    assert output.splitlines()[1] == "--task regression predicts these labels as numbers"
+    task = "classification, as these numbers suggest; or choose --task regression"
+    assert output.splitlines()[1] == task
 
 
 @pytest.mark.parametrize("name", ["amf", "knn"])
@@ -86,7 +87,7 @@ def test_evaluate_of_a_regressor(name, run, write):
     titles, rows = rows_of(run("evaluate", path, "--model", name, "--metrics", "MAPE")[1])
     assert titles[:2] == [
         "target 'price': numbers from 0.5 to 106.5; features: 1 number, 1 category",
-        "--task classification takes these numbers as labels",
+        "regression, as these numbers suggest; or choose --task classification",
     ]
     table = evaluation.compare(path, name, seed=1).table
     for model, row in ((name, "200"), ("mean", "mean"), ("last-value", "last-value")):
@@ -111,7 +112,7 @@ def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
     path, models = tmp_path / "results.csv", ["amf", "gaussian-nb", "last-class"]
     options = ["--limit", 230, "--seed", 7, "--metrics", "macrof1", "--csv", path]
     status, output, lines = run("compare", "ImageSegments", "--models", ",".join(models), *options)
-    assert (status, lines) == (0, [f"wrote the table to {path}"])
+    assert (status, lines) == (0, [])
     titles, rows = rows_of(output)
     assert titles[1] == "ImageSegments: 230 samples"
     assert list(rows) == [*models, "majority"]
@@ -135,8 +136,9 @@ def test_progress_bars_are_for_terminals(run, monkeypatch):
 
 
 def test_help_and_version(run):
-    status, output, _ = run()
-    assert status == 2 and "usage: river-amf" in output
+    status, _, (line,) = run()
+    assert (status, line) == (2, "river-amf: error: the following arguments are required: COMMAND")
+    assert all("usage: river-amf" in run(*name, "--help")[1] for name in ([], ["evaluate"]))
     assert run("--version")[:2] == (0, f"river-amf {river_amf.__version__}\n")
 
 
@@ -150,16 +152,16 @@ def test_help_and_version(run):
         ("evaluate a\0b", "no stream or file 'a\\x00b'"),
         (f"evaluate {'x' * 5000}", "cannot read 'xxx"),
         ("evaluate TABLE --metrics F1", "F1 needs labels True/False or 0/1, but tab"),
-        ("evaluate --limit 0", "--limit: must be a whole number from 1 to 2147483647"),
+        ("evaluate --limit 0", "argument --limit: invalid positive_int value: '0'"),
         ("evaluate --delay 9 --limit 9", "delay must be less than the number of"),
-        ("evaluate --predictions no/p.csv", "cannot write the predictions to 'no/p.csv'"),
-        ("evaluate TABLE --predictions TABLE", "it is the input stream"),
-        ("evaluate --html a --predictions a", "would both write to a"),
+        ("evaluate --delay -1", "delay must be an integer >= 0, got -1"),
+        ("evaluate --predictions no/p.csv", "No such file or directory: 'no/p.csv'"),
+        ("evaluate TABLE --predictions TABLE", "is the input, or written by another option"),
+        ("evaluate --html a --predictions a", "--html: a is the input, or written by another"),
         ("evaluate --model knm", "unknown model 'knm' (did you mean 'knn'?"),
         ("evaluate --model knn --n-estimators 1", "does not take --n-estimators"),
         ("evaluate --model knn --save FILE", "model 'knn' cannot be saved"),
-        ("compare --models ,", "--models must name at least one model"),
-        ("compare --csv no/t.csv", "cannot write the table to 'no/t.csv': No such file"),
+        ("compare --models ,", "models is empty"),
     ],
     ids=lambda value: value[:40],
 )
@@ -204,8 +206,8 @@ def test_results_are_printed_if_the_disk_is_full(run, monkeypatch, tmp_path):
 # How a run ends early
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_end_a_run_and_keep_its_results(number, status, write, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_a_run_and_keep_its_results(number, write, tmp_path):
     rng = random.Random(1)
     rows = [f"{rng.random():.6f},{rng.random():.6f},{rng.randrange(2)}\n" for _ in range(100_000)]
     files = {name: tmp_path / name for name in ("predictions", "save", "html")}
@@ -215,11 +217,11 @@ def test_signals_end_a_run_and_keep_its_results(number, status, write, tmp_path)
     first = "".join(process.stdout.readline() for _ in range(4))
     process.send_signal(number)
     output, error = process.communicate(timeout=300)
-    assert process.returncode == status, error
+    assert process.returncode == 130, error
     rows = rows_of(first + output)[1]
     n_samples = int([*rows][-2])
     assert 10_000 <= n_samples < 100_000 and [*rows][-1] == "majority"
-    assert f"ended after {n_samples} samples" in error and "Traceback" not in error
+    assert error.splitlines()[-1] == "interrupted" and "Traceback" not in error
     # the signal may come while the last sample is learned, or before it is written
     n_written = len(files["predictions"].read_text().splitlines()) - 1
     assert n_written in (n_samples - 1, n_samples)
@@ -228,20 +230,17 @@ def test_signals_end_a_run_and_keep_its_results(number, status, write, tmp_path)
 
 
 def test_bad_row_of_standard_input_keeps_the_results(tmp_path):
-    model, predictions, page = tmp_path / "m", tmp_path / "p", tmp_path / "h"
+    model, predictions = tmp_path / "m", tmp_path / "p"
     lines = ["a,y", *(f"{i % 7},{'xy'[i % 7 > 3]}" for i in range(1200)), "oops,x", ""]
     command = [*COMMAND, "-", "--save", str(model), "--predictions", str(predictions)]
-    for options in ([], ["--html", str(page)]):
-        whole = {"input": "\n".join(lines), "capture_output": True, "text": True}
-        done = subprocess.run([*command, *options], **whole)
-        assert done.returncode == 2
-        last = "row 1201 of standard input has 'oops' in 'a', which held numbers before"
-        assert done.stderr.splitlines()[-1] == f"river-amf: error: {last}"
-        n_samples = int([*rows_of(done.stdout)[1]][-2])
-        assert 1000 <= n_samples <= 1200
-        assert river_amf.load(model).n_samples == n_samples
-        assert len(predictions.read_text().splitlines()) == 1 + n_samples
-    assert cells_of(page) == ["adaptive", "last-class", "majority"]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True)
+    assert done.returncode == 2
+    last = "row 1201 of standard input has 'oops' in 'a', which held numbers before"
+    assert done.stderr.splitlines()[-1] == f"river-amf: error: {last}"
+    n_samples = int([*rows_of(done.stdout)[1]][-2])
+    assert 1000 <= n_samples <= 1200
+    assert river_amf.load(model).n_samples == n_samples
+    assert len(predictions.read_text().splitlines()) == 1 + n_samples
 
 
 def test_waiting_for_standard_input_ends_with_ctrl_c():
@@ -257,21 +256,20 @@ def test_waiting_for_standard_input_ends_with_ctrl_c():
     process.communicate()
 
 
-@pytest.mark.parametrize(("kind", "status"), [(KeyboardInterrupt, 130), (cli.Terminated, 143)])
-def test_signals_end_a_comparison_with_its_rows(kind, status, run, monkeypatch, tmp_path):
+def test_interrupt_ends_a_comparison_with_its_rows(run, monkeypatch, tmp_path):
     calls = []
 
     def interrupt(self, x, y, w=1.0):
         calls.append(y)
         if len(calls) == 1 + 7:  # the first is the warm-up
-            raise kind
+            raise KeyboardInterrupt
 
     monkeypatch.setattr(PriorClassifier, "learn_one", interrupt)
     path = tmp_path / "table.csv"
     options = ["--limit", 20, "--models", "last-class,majority,perceptron", "--csv", path]
     ended, output, lines = run("compare", *options)
     statuses = ["ok", "interrupted after 6 samples", "not run"]
-    assert (ended, lines[-1]) == (status, "interrupted")
+    assert (ended, lines[-1]) == (130, "interrupted")
     assert all(text in output for text in statuses)
     assert pd.read_csv(path)["status"].tolist() == statuses
 
@@ -297,7 +295,7 @@ def cells_of(path):
 def test_pages_have_naive_models_too(command, names, run, tmp_path):
     page = tmp_path / "page.html"
     status, _, lines = run(*command.split(), "--limit", 200, "--html", page)
-    assert (status, lines[-1]) == (0, f"wrote the page to {page}")
+    assert (status, lines) == (0, [])
     assert cells_of(page) == names
 
 

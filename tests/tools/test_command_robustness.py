@@ -30,7 +30,7 @@ def test_process_ends_with_the_status_of_the_command(monkeypatch):
     monkeypatch.setattr(os, "_exit", leave)
     monkeypatch.setattr(process.signal, "signal", print)
     ends = [(lambda: 1, 1, SystemExit), (lambda: sys.exit(2), 2, SystemExit)]
-    for main, status, kind in [*ends, (lambda: 143, 143, Ended), (interrupt, 130, Ended)]:
+    for main, status, kind in [*ends, (lambda: 130, 130, Ended), (interrupt, 130, Ended)]:
         monkeypatch.setattr(process, "main", main)
         with pytest.raises(kind) as raised:
             process.run()
@@ -78,16 +78,13 @@ def test_files_are_written_to_the_end_of_a_pipe(monkeypatch, tmp_path):
     assert "majority,9," in path.read_text()
 
 
-def test_unexpected_errors_are_one_line(monkeypatch, write, run):
-    path = write("a,b\n1,2\n")
-    lack, unknown = MemoryError("Unable to allocate 4 GiB"), RuntimeError("two\nlines")
+def test_lack_of_memory_is_one_line(monkeypatch, write, run):
+    path, lack = write("a,b\n1,2\n"), MemoryError("Unable to allocate 4 GiB")
     parser = table_files.pd.errors.ParserError("Error tokenizing data. C error: out of memory")
-    advice = "; --limit reads fewer samples, --n-estimators grows "
     for place, name, error, message in (
-        (evaluation, "load_stream", lack, f"out of memory: {lack}{advice}"),
-        (AMFClassifier, "learn_one", lack, f"sample 1: MemoryError: {lack}{advice}"),
-        (table_files.pd, "read_csv", parser, f"out of memory: cannot read {path}{advice}"),
-        (evaluation, "load_stream", unknown, "RuntimeError: two lines; this is a bug: python -X"),
+        (evaluation, "load_stream", lack, f"MemoryError: {lack}"),
+        (AMFClassifier, "learn_one", lack, f"sample 1: MemoryError: {lack}"),
+        (table_files.pd, "read_csv", parser, f"MemoryError: cannot read {path}"),
     ):
 
         def fail(*_, error=error, **__):
@@ -95,8 +92,4 @@ def test_unexpected_errors_are_one_line(monkeypatch, write, run):
 
         with monkeypatch.context() as patch:
             patch.setattr(place, name, fail)
-            assert run("evaluate", path)[2][-1].startswith(f"river-amf: error: {message}")
-    monkeypatch.setattr(evaluation, "load_stream", fail)
-    monkeypatch.setattr(sys, "flags", type("Flags", (), {"dev_mode": True}))
-    with pytest.raises(RuntimeError, match="two"):
-        cli.main(["evaluate"])
+            assert run("evaluate", path)[2][-1] == f"river-amf: error: {message}"
