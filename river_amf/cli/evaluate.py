@@ -15,11 +15,11 @@ from river_amf import persistence
 from river_amf.cli import options
 from river_amf.cli.predict import PredictionWriter
 from river_amf.evaluation import EvaluationError, Stream
-from river_amf.evaluation.comparison import TITLES, cell_text, check_delay, comparison_of
-from river_amf.evaluation.metrics import OfIntervals, make_metrics
+from river_amf.evaluation.comparison import TITLES, cell_text, comparison_of
+from river_amf.evaluation.metrics import make_metrics
 from river_amf.evaluation.models import describe
 from river_amf.evaluation.naive import naive_scores
-from river_amf.evaluation.prequential import Step, has_intervals, round_interval, warm_up_model
+from river_amf.evaluation.prequential import Step, round_interval, warm_up_model
 from river_amf.evaluation.recording import Steps
 from river_amf.evaluation.report import report_of
 from river_amf.evaluation.runs import Run, attempt
@@ -60,16 +60,12 @@ def run(arguments: argparse.Namespace) -> int:
     stream, is_recorded = options.load_chosen(arguments), arguments.html is not None
     if is_recorded:  # the steps of a page depend on the number of samples
         stream = stream.complete()
-    if stream.later is None:
-        check_delay(arguments.delay, stream.n_samples)
     metrics = make_metrics(arguments.metrics, stream.task, stream.samples, stream.name)
     model = _make_model(arguments, stream)
-    if not has_intervals(model):
-        metrics = {n: m for n, m in metrics.items() if not isinstance(m, OfIntervals)}
+    run = Run(metrics, None, Steps(stream.n_samples) if is_recorded else None, arguments.delay)
     *titles, last = options.title_lines(stream, arguments)
     print(*titles, f"{last}; {describe(model)}", sep="\n")
     warm_up_model(model.clone(), stream.samples)
-    run = Run(metrics, None, Steps(stream.n_samples) if is_recorded else None, arguments.delay)
     try:
         _print_table(arguments, stream, model, run)
     finally:

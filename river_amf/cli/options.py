@@ -63,7 +63,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
         " like; --missing=-9,-99 if the first begins with a minus",
         **names_of,
     )
-    add("--separator", metavar="CHAR", type=_character, help="between fields, such as tab")
+    add("--separator", metavar="CHAR", help="between fields (default: the best of , ; and tab)")
     add("--decimal", metavar="CHAR", help="before the fraction of a number (default: a point)")
     add("--thousands", metavar="CHAR", help="between the thousands of a number")
     add("--comment", metavar="CHAR", help="at the beginning of comments")
@@ -138,10 +138,6 @@ def title_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
 def comma_separated(text: str) -> list[str]:
     """Return the names in a comma-separated list."""
     return [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _character(text: str) -> str:
-    return {"\\t": "\t", "tab": "\t"}.get(text, text)
 
 
 def positive_int(text: str) -> int:

@@ -18,7 +18,6 @@ from river_amf.evaluation.runs import Run, attempt
 from river_amf.evaluation.sources import read_source, reason_of
 from river_amf.evaluation.streams import Stream
 from river_amf.evaluation.tasks import FORESTS, TASKS, of_models
-from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.kinds import printable
 from river_amf.parameters import flag, integer
 
@@ -128,7 +127,7 @@ def compare(
         of the models, or else of the stream, as in `load_stream`.
     delay
         Number of predictions from that of a sample, with it, until its label comes, as in river:
-        with 0 or 1 it comes at once. It must be less than the number of samples.
+        with 0 or 1 it comes at once.
     record
         Whether to record what `report` shows, with its models and its windows.
 
@@ -147,7 +146,6 @@ def compare(
     flag("progress", progress)
     named = {} if models is None else by_name(models)
     stream = read_source(dataset, limit, task, of_models(named.values()), target)
-    check_delay(delay, stream.n_samples)
     chosen, reason = TASKS[stream.task], reason_of(stream) if task is None else ""
     reference = chosen.naive_baselines if record else chosen.reference
     usual = () if named else FORESTS if record else chosen.usual
@@ -169,13 +167,6 @@ def compare(
         interrupt = error
     naive = tuple(name for name in chosen.naive_baselines if named.get(name) == name)
     return comparison_of(stream, runs, naive, interrupt)
-
-
-def check_delay(delay: int, n_samples: int) -> None:
-    """Raise ValueError if no label would come before the end."""
-    integer(0)("delay", delay)
-    if delay >= max(n_samples, 2):
-        raise EvaluationError(f"delay must be less than the number of samples, {n_samples}")
 
 
 def comparison_of(

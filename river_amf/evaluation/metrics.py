@@ -82,12 +82,11 @@ def metrics_of(task: str) -> dict[str, Any]:
     return usable
 
 
-def _find(name: str, task: str) -> metrics.base.Metric:
+def _find(name: str, task: str) -> Any:
     """Return a new metric of that name, ignoring case, or raise EvaluationError."""
     by_name = {n.lower(): metric for n, metric in metrics_of(task).items()}
     if name.lower() in by_name:
-        made: metrics.base.Metric = by_name[name.lower()]()
-        return made
+        return by_name[name.lower()]()
     raise EvaluationError(
         f"{name!r} is not a river {task} metric that works without arguments"
         f" ({suggest(name, sorted(metrics_of(task)))})"

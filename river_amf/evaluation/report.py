@@ -50,6 +50,13 @@ class Report(Records):
         predicted as those in the columns, of the twenty most frequent and `(others)`. For
         regressors, 600 samples drawn at random and the last 200: `sample`, its number from 1,
         `target`, `prediction`, `lower` and `upper`.
+
+    Examples
+    --------
+    >>> from river_amf import evaluation
+    >>> report = evaluation.report("Bananas", ["amf"], limit=900)
+    >>> report.table.index.tolist(), len(report.curves), report.window
+    (['amf', 'last-class', 'majority'], 900, 51)
     """
 
     @property

@@ -16,6 +16,7 @@ from river_amf.evaluation.sources import read_pairs
 from river_amf.evaluation.streams import Sample, shorten
 from river_amf.evaluation.tasks import Maker
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
+from river_amf.parameters import integer
 
 
 class Run:
@@ -31,6 +32,7 @@ class Run:
         steps: Steps | None = None,
         delay: int = 0,
     ) -> None:
+        integer(0)("delay", delay)
         self.metrics, self.steps, self.delay = metrics, steps, delay
         self.status = "not run"  # "ok", or why the run is incomplete
         self.has_failed = False

@@ -167,29 +167,23 @@ def test_labels_are_delayed_as_in_river(delay):
     [*((window, "forest") for window in (1, 7, 40, 100)), (7, "labels alone"), (7, "last")],
 )
 def test_windows_are_those_of_a_slow_loop(window, name):
-    samples = list(three_labels(40))
-    curves = compare(samples, {name: MODELS[name]}, ["MacroF1"], window=window).curves
+    samples, model, seen = list(three_labels(40)), MODELS[name].clone(), set()
+    curves = compare(samples, {name: model}, window=window).curves
     curves = curves[curves["model"] == name]
-    assert list(curves) == ["model", "n_samples", "accuracy", "kappa", "log-loss", "MacroF1"]
-    model, expected, seen = MODELS[name].clone(), [], set()
-    labels, outputs = [], []
+    assert list(curves) == ["model", "n_samples", "accuracy", "kappa", "log-loss"]
+    hits, outputs, expected = [], [], []
     for n, (x, y) in enumerate(samples, start=1):
-        label = model.predict_one(x)
-        if label is not None:
-            labels.append((y, label))
+        if (label := model.predict_one(x)) is not None:
+            hits.append(y == label)
         if name != "labels alone":
             outputs.append((y, dict(model.predict_proba_one(x)), y not in seen))
         seen.add(y)
         model.learn_one(x, y)
         if n % window == 0 or n == len(samples):
-            f1 = metrics.MacroF1()
-            for pair in labels:
-                f1.update(*pair)
-            hits, lost = [y == label for y, label in labels], losses(outputs)
-            row = np.mean(hits) if hits else math.nan, np.mean(lost) if lost else math.nan
-            expected.append((n, *row, f1.get() if hits else math.nan))
-            labels, outputs = [], []
-    actual = curves[["n_samples", "accuracy", "log-loss", "MacroF1"]].to_numpy()
+            means = (np.mean(values) if values else math.nan for values in (hits, losses(outputs)))
+            expected.append((n, *means))
+            hits, outputs = [], []
+    actual = curves[["n_samples", "accuracy", "log-loss"]].to_numpy()
     np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
@@ -236,10 +230,9 @@ def make_a_forest():
 def test_models_are_cloned_and_named():
     model = AMFClassifier(seed=1)
     model.learn_one({"a": 1}, True)
-    models = {"given": model, "class": Majority, "function": make_a_forest, 3: Failing(n_good=99)}
-    table = compare(SAMPLES, models).table
-    assert table.index.tolist() == ["given", "class", "function", "3", "majority"]
-    assert table["accuracy"]["given"] == of_river(model, SAMPLES, metrics.Accuracy())
+    table = compare(SAMPLES, {"trained": model, 3: Failing(n_good=99)}).table
+    assert table.index.tolist() == ["trained", "3", "majority"]
+    assert table["accuracy"]["trained"] == of_river(model, SAMPLES, metrics.Accuracy())
     assert model.predict_proba_one({"a": 1}) == {True: 1.0}
     partial, knn = functools.partial(AMFClassifier, seed=2), baselines.classifiers(1)["knn"]
     makers = [make_a_forest, partial, knn, Majority, Majority(), "AMF", "amf", "majority"]
@@ -248,7 +241,6 @@ def test_models_are_cloned_and_named():
     assert table.index.tolist() == [*names, "amf", "amf 2", "majority"]
     amf = of_river(baselines.classifiers(seed=3)["amf"](), SAMPLES, metrics.Accuracy())
     assert table["accuracy"]["amf"] == table["accuracy"]["amf 2"] == amf
-    assert compare(SAMPLES, "KNN").table.index.tolist() == ["knn", "majority"]
 
 
 @pytest.mark.parametrize(
@@ -294,26 +286,20 @@ RINGS = evaluation.Stream("s", NUMBERS, task="regression", target="y")
         (5, "knn", {}, EvaluationError, "dataset must be a stream or its name, .* got 5"),
         (FRAME, "knn", {"target": "z"}, EvaluationError, "must have a target column"),
         (FRAME, "knn", {"target": [1, 2]}, EvaluationError, "X has 40 rows, but the target is not"),
-        (SAMPLES, "knn", {"target": [1, 2]}, EvaluationError, "dataset must be a stream"),
         ("Bananas", "knn", {"target": "z"}, EvaluationError, "target can only be chosen for a fi"),
         (SAMPLES, [], {}, ValueError, "models is empty"),
         (SAMPLES, 3, {}, TypeError, "models must be a model, the name of one, or .* got 3"),
         (SAMPLES, ["kn"], {}, EvaluationError, "unknown model 'kn' .did you mean 'knn'"),
-        (NUMBERS, "lineer", {}, EvaluationError, "'linear'. available: ((?!gaussian-nb).)*$"),
-        (SAMPLES, {1: Majority, "1": Majority}, {}, ValueError, "models must have different names"),
         (SAMPLES, [linear_model.LinearRegression()], {}, TypeError, "a regressor, but the task is"),
         (FRAME.assign(y=0.5), Majority(), {"target": "y"}, TypeError, "as 'y' holds numbers such"),
         (RINGS, "logistic", {}, EvaluationError, "regression, as 'y' holds numbers such as 1"),
-        ("Bananas", AMFRegressor(), {}, EvaluationError, "for classification, not for regression"),
-        (NUMBERS, "mean", {"metrics": ["MacroF1"]}, EvaluationError, "not a river regression"),
         (SAMPLES, "knn", {"metrics": ["MAE"]}, EvaluationError, "not a river classification"),
         (SAMPLES, "knn", {"metrics": "F1"}, TypeError, "metrics must be a list of metrics"),
         (SAMPLES, "knn", {"metrics": [metrics.ConfusionMatrix]}, TypeError, "ConfusionMatrix must"),
         (three_labels(9), "knn", {"metrics": ["F1"]}, EvaluationError, "MacroF1 takes any"),
         (SAMPLES, "knn", {"task": "clustering"}, ValueError, "task must be 'classification', "),
-        (SAMPLES, "knn", {"delay": 40}, EvaluationError, "less than the number of samples, 40"),
+        (SAMPLES, "knn", {"delay": -1}, ValueError, "delay must be an integer >= 0, got -1"),
         (SAMPLES, "knn", {"window": 0}, ValueError, "window must be "),
-        (SAMPLES, "knn", {"progress": "yes"}, ValueError, "progress must be "),
     ],
 )
 def test_bad_argument_is_reported_before_any_run(dataset, models, options, error, message):
@@ -327,23 +313,18 @@ def test_bad_argument_is_reported_before_any_run(dataset, models, options, error
 @pytest.mark.parametrize("when", ["learn_one", "predict_proba_one"])
 @pytest.mark.parametrize(
     ("error", "described"),
-    [
-        (ValueError("no\n  such value"), "ValueError: no such value"),
-        (MemoryError(), "MemoryError"),
-        (EvaluationError("by itself"), "EvaluationError: by itself"),
-    ],
+    [(ValueError("no\n  such value"), "ValueError: no such value"), (MemoryError(), "MemoryError")],
 )
 def test_failing_model_is_a_row_and_the_others_run_on(error, described, when):
     models = {"before": Majority(), "bad": lambda: Failing(error, 16, when), "after": Majority}
-    models |= {"none": lambda: 1 / 0, "odd": lambda: 3, "other": lambda: AMFRegressor()}
+    models |= {"none": lambda: 1 / 0, "other": lambda: AMFRegressor()}
     comparison = compare(SAMPLES, models, window=5)
     table, none = comparison.table, "cannot be created: "
     assert table["status"].tolist()[:3] == ["ok", f"sample 17: {described}", "ok"]
     assert table["status"]["none"] == none + "ZeroDivisionError: division by zero"
-    expected = none + "TypeError: model must be a river classifier, got "
-    assert table["status"]["odd"] == expected + "3"
-    assert table["status"]["other"].startswith(expected + "AMFRegressor")
-    assert table["n_samples"].tolist() == [40, 16, 40, 0, 0, 0, 40]
+    expected = none + "TypeError: model must be a river classifier, got AMFRegressor"
+    assert table["status"]["other"].startswith(expected)
+    assert table["n_samples"].tolist() == [40, 16, 40, 0, 0, 40]
     assert table.loc[["bad", "none"], "accuracy":"memory"].isna().all(axis=None)
     assert table.loc["before", :"kappa"].equals(table.loc["after", :"kappa"])
     assert comparison.curves.query("model == 'bad'")["n_samples"].tolist() == [5, 10, 15]
@@ -383,13 +364,9 @@ def test_failing_stream_ends_the_comparison(n_good, wrap):
 
 
 def test_table_is_printed_with_its_names():
-    models = {"forest": make_a_forest, "<bad>\x1b": lambda: 1 / 0}
-    comparison = compare(load_stream("Phishing", limit=40), models, ["F1", metrics.ROCAUC()])
-    lines = str(comparison).splitlines()
-    titles = ["samples", "accuracy", "kappa", "log-loss", "F1", "ROCAUC"]
-    assert lines[0].split() == [*titles, "us/sample", "memory", "status"]
-    accuracy = comparison.table["accuracy"]["forest"]
-    assert lines[1].split()[:3] == ["forest", "40", f"{accuracy:.4f}"]
-    assert re.search(r"<bad>\\x1b +0 +- .*cannot be created: ZeroDivisionError", lines[2])
-    assert lines[3].startswith("majority")
+    comparison = compare(load_stream("Phishing", limit=40), {"<bad>\x1b": lambda: 1 / 0}, ["F1"])
+    titles, *lines = str(comparison).splitlines()
+    assert titles.split()[-4:] == ["F1", "us/sample", "memory", "status"]
+    assert re.search(r"<bad>\\x1b +0 +- .*cannot be created: ZeroDivisionError", lines[0])
+    assert lines[1].split()[:3] == ["majority", "40", f"{comparison.table['accuracy'].iloc[1]:.4f}"]
     assert "&lt;bad&gt;" in comparison._repr_html_()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import random
 import re
 import signal
 import subprocess
 import sys
-import time
 
 import pandas as pd
 import pytest
@@ -22,7 +20,7 @@ from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.runs import Run
 
 COMMAND = [sys.executable, "-m", "river_amf", "evaluate"]
-PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
 def rows_of(output):
@@ -93,7 +91,7 @@ def test_evaluate_of_a_regressor(name, run, write):
     for model, row in ((name, "200"), ("mean", "mean"), ("last-value", "last-value")):
         for metric in ("MAE", "RMSE"):
             assert float(rows[row][metric]) == pytest.approx(table[metric][model], rel=1e-4)
-    assert ("coverage" in rows["200"]) == (name == "amf")
+    assert (rows["200"]["coverage"] != "-") == (name == "amf")
 
 
 def test_options_of_files_are_those_of_load_stream(run, tmp_path):
@@ -101,11 +99,10 @@ def test_options_of_files_are_those_of_load_stream(run, tmp_path):
     path.write_bytes("# ö\n1;2\t-9\t1.001,5\tgröß\n3\tx;y\t--\tja\n".encode("latin-1"))
     options = ["--encoding", "latin-1", "--no-header", "--missing=--,-9", "--comment", "#"]
     options += ["--decimal", ",", "--thousands", ".", "--categorical", "1"]
-    for separator in ("\t", "\\t", "tab"):
-        status, output, lines = run("evaluate", path, *options, "--separator", separator)
-        assert (status, lines) == (0, [])
-        features = "features: 2 categories, 1 number"
-        assert output.startswith(f"target '3': 2 labels (größ 1, ja 1); {features}")
+    status, output, lines = run("evaluate", path, *options, "--separator", "\t")
+    assert (status, lines) == (0, [])
+    features = "features: 2 categories, 1 number"
+    assert output.startswith(f"target '3': 2 labels (größ 1, ja 1); {features}")
 
 
 def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
@@ -128,13 +125,6 @@ def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
     assert list(rows_of(output)[1]) == ["knn", "amf", "mean", "last-value"]
 
 
-def test_progress_bars_are_for_terminals(run, monkeypatch):
-    command = ["compare", "--models", "majority", "--limit", 60]
-    assert run(*command)[2] == []
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert any("60" in line for line in run(*command)[2])
-
-
 def test_help_and_version(run):
     status, _, (line,) = run()
     assert (status, line) == (2, "river-amf: error: the following arguments are required: COMMAND")
@@ -153,7 +143,6 @@ def test_help_and_version(run):
         (f"evaluate {'x' * 5000}", "cannot read 'xxx"),
         ("evaluate TABLE --metrics F1", "F1 needs labels True/False or 0/1, but tab"),
         ("evaluate --limit 0", "argument --limit: invalid positive_int value: '0'"),
-        ("evaluate --delay 9 --limit 9", "delay must be less than the number of"),
         ("evaluate --delay -1", "delay must be an integer >= 0, got -1"),
         ("evaluate --predictions no/p.csv", "No such file or directory: 'no/p.csv'"),
         ("evaluate TABLE --predictions TABLE", "is the input, or written by another option"),
@@ -161,25 +150,19 @@ def test_help_and_version(run):
         ("evaluate --model knm", "unknown model 'knm' (did you mean 'knn'?"),
         ("evaluate --model knn --n-estimators 1", "does not take --n-estimators"),
         ("evaluate --model knn --save FILE", "model 'knn' cannot be saved"),
+        ("evaluate --html FILE", '--html needs plotly (the extra html): pip install "plotly>=6"'),
         ("compare --models ,", "models is empty"),
     ],
     ids=lambda value: value[:40],
 )
 def test_failure_is_one_line(command, message, run, write, tmp_path, monkeypatch):
     monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
+    monkeypatch.setitem(sys.modules, "plotly", None)
     names = {"TABLE": write(CHURN), "FILE": tmp_path / "file"}
     status, output, lines = run(*(names.get(word, word) for word in command.split(" ")))
     assert (status, output) == (2, "")
     assert lines[-1].startswith("river-amf: error: ") and message in lines[-1]
     assert not (tmp_path / "file").exists() and write(CHURN).read_text() == CHURN
-
-
-def test_pages_need_plotly(run, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    for command in ("evaluate", "compare"):
-        status, output, (line,) = run(command, "--html", tmp_path / "page.html")
-        assert (status, output) == (2, "")
-        assert line.endswith('--html needs plotly (the extra html): pip install "plotly>=6"')
 
 
 def test_compare_ends_with_1_if_all_models_fail(run, monkeypatch):
@@ -190,17 +173,6 @@ def test_compare_ends_with_1_if_all_models_fail(run, monkeypatch):
     status, output, _ = run("compare", "--limit", 20, "--models", "amf,last-class")
     assert status == 0 and "sample 1: ValueError: no such value" in output
     assert run("compare", "--limit", 20, "--models", "amf,adaptive")[0] == 1
-
-
-def test_results_are_printed_if_the_disk_is_full(run, monkeypatch, tmp_path):
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
-    options = ["--limit", 60, "--models", "majority", "--csv", tmp_path / "table"]
-    status, output, lines = run("compare", *options)
-    assert status == 2 and "majority" in output
-    assert lines[-1].endswith("cannot write the output: No space left on device")
 
 
 # How a run ends early
@@ -241,19 +213,6 @@ def test_bad_row_of_standard_input_keeps_the_results(tmp_path):
     assert 1000 <= n_samples <= 1200
     assert river_amf.load(model).n_samples == n_samples
     assert len(predictions.read_text().splitlines()) == 1 + n_samples
-
-
-def test_waiting_for_standard_input_ends_with_ctrl_c():
-    process = subprocess.Popen([*COMMAND, "-"], text=True, **PIPES)
-    process.stdin.write("a,y\n" + "1,x\n2,y\n" * 600)
-    process.stdin.flush()
-    for _ in range(4):
-        process.stdout.readline()
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=100)
-    assert process.returncode == 130
-    process.communicate()
 
 
 def test_interrupt_ends_a_comparison_with_its_rows(run, monkeypatch, tmp_path):

@@ -7,7 +7,6 @@ import sys
 
 import pytest
 
-from river_amf import __main__ as process
 from river_amf import cli, evaluation
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation import table_files
@@ -15,26 +14,6 @@ from river_amf.evaluation import table_files
 COMMAND = [sys.executable, "-m", "river_amf", "evaluate"]
 
 unix = pytest.mark.skipif(os.name != "posix", reason="a shell and signals of Unix")
-
-
-def test_process_ends_with_the_status_of_the_command(monkeypatch):
-    class Ended(SystemExit):
-        """At once, without waiting for a kernel that is being compiled."""
-
-    def leave(status):
-        raise Ended(status)
-
-    def interrupt():
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(os, "_exit", leave)
-    monkeypatch.setattr(process.signal, "signal", print)
-    ends = [(lambda: 1, 1, SystemExit), (lambda: sys.exit(2), 2, SystemExit)]
-    for main, status, kind in [*ends, (lambda: 130, 130, Ended), (interrupt, 130, Ended)]:
-        monkeypatch.setattr(process, "main", main)
-        with pytest.raises(kind) as raised:
-            process.run()
-        assert (raised.value.code, type(raised.value)) == (status, kind)
 
 
 @unix
