@@ -68,7 +68,15 @@ class Report(Records):
         return page_of(self, displayed(self.table), is_error)
 
     def save(self, path: str | Path) -> None:
-        """Write the page to an HTML file that needs no network; ImportError without plotly."""
+        """Write the page to an HTML file that needs no network; ImportError without plotly.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from river_amf import evaluation
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "bananas.html")
+        >>> evaluation.report("Bananas", ["amf"], limit=300).save(path)
+        """
         self.page.save(path)
 
 
