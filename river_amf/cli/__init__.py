@@ -38,10 +38,9 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command `river-amf`.
 
-    `argv` are the arguments, by default from the process. The exit status is 0 on success, 1 if
-    every model of a comparison failed or no kernel could be kept, 130 after Ctrl-C, and 141 if the
-    reader of the output closed the pipe. An error of arguments, files or memory is reported in one
-    line on stderr, and raises SystemExit with status 2.
+    Return the exit status: 0, 1 if every model of a comparison failed or no kernel could be kept,
+    130 after Ctrl-C, 141 if the reader of the output closed the pipe. Raise SystemExit with status
+    2 after an error, which is reported in one line on stderr.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from typing import Any
 
 from river_amf import persistence
 from river_amf.cli import options
-from river_amf.cli.predict import PredictionWriter
+from river_amf.cli.predict import prediction_writer
 from river_amf.evaluation import EvaluationError, Stream
 from river_amf.evaluation.comparison import TITLES, cell_text, comparison_of
 from river_amf.evaluation.metrics import make_metrics
@@ -27,8 +27,6 @@ from river_amf.evaluation.sources import reason_of
 from river_amf.evaluation.streams import CLASSIFICATION, ROWS
 from river_amf.evaluation.tasks import TASKS
 from river_amf.inputs.encoding import ascending
-
-_MIN_WIDTH = 10  # characters; sizes below one gibibyte are no longer than "976.56 KiB"
 
 DESCRIPTION = (
     "Run one model over a stream: it predicts each sample and then learns it (test-then-train)."
@@ -97,11 +95,11 @@ def _make_model(arguments: argparse.Namespace, stream: Stream) -> Any:
 def _print_table(arguments: argparse.Namespace, stream: Stream, model: Any, run: Run) -> None:
     """Run, write predictions, and print a row for each checkpoint and each naive baseline."""
     titles = [TITLES.get(column, column) for column in ("n_samples", *run.figures)]
-    widths = [max(len(title), _MIN_WIDTH) for title in titles]
+    widths = [max(len(title), len("976.56 KiB")) for title in titles]
     every = round_interval(stream.n_samples) if stream.later is None else ROWS
     labels = ascending({y for _, y in stream.samples}) if stream.task == CLASSIFICATION else []
     records, learned = itertools.tee(stream.records())  # labels may be delayed
-    path, targets = arguments.predictions, list[Any]()
+    path, keep, targets = arguments.predictions, arguments.keep, list[Any]()
 
     def show(*cells: str) -> None:
         print("  ".join(map(str.rjust, cells, widths)), flush=True)
@@ -112,16 +110,14 @@ def _print_table(arguments: argparse.Namespace, stream: Stream, model: Any, run:
     def on_step(step: Step) -> None:
         targets.append(step.y)
         record = next(learned)
-        if writer is not None:
-            writer.write(record, step.prediction, step.beside)
+        if write is not None:
+            write(record, step.prediction, step.beside)
         if step.n % every == 0:
             show_row(str(step.n), run.measure())
 
     show(*titles)
     with nullcontext() if path is None else open(path, "w", newline="", encoding="utf-8") as file:
-        writer = None
-        if file is not None:
-            writer = PredictionWriter(file, arguments.keep, True, model, labels)
+        write = None if file is None else prediction_writer(file, keep, True, model, labels)
         try:
             run.go(lambda: model, ((record.x, record.y) for record in records), on_step)
         finally:

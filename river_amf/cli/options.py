@@ -21,7 +21,6 @@ _OF_FILES = (
     *("drop", "text"),
 )
 _MOST_WARNINGS = 5
-_FEW_LABELS = 3  # distinct numbers, of which fewer are labels
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +126,7 @@ def title_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
     """Return lines about what was read, the other task, and the number of samples."""
     lines = [stream.describe()]
     first = {y for _, y in itertools.islice(stream.samples, ROWS)}
-    is_unclear = len(first) >= _FEW_LABELS and all(map(is_real, first))
+    is_unclear = len(first) > 2 and all(map(is_real, first))
     if arguments.task is None and stream.target is not None and is_unclear:
         (other,) = {*tasks.TASKS} - {stream.task}
         lines += [f"{stream.task}, as these numbers suggest; or choose --task {other}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 from river import base
@@ -46,11 +46,11 @@ def run(arguments: argparse.Namespace) -> int:
         raise EvaluationError(f"{name} is damaged: {error!r}") from error
     _check_columns(reading, names, rows.name)
     labels = [*model.predict_proba_one({})] if isinstance(model, base.Classifier) else []
-    writer = PredictionWriter(sys.stdout, arguments.keep, rows.target in names, model, labels)
+    write = prediction_writer(sys.stdout, arguments.keep, rows.target in names, model, labels)
     predict = predictor(model)
     for record in rows.records():
         prediction, beside, _ = predict(record.row, record.x)
-        writer.write(record, prediction, beside)
+        write(record, prediction, beside)
         if rows.later is not None:  # for a process that reads them
             sys.stdout.flush()
     return 0
@@ -72,37 +72,27 @@ def _check_columns(reading: dict[str, Any], names: list[str], name: str) -> None
             options.print_line(f"river-amf: {shorten(f'{name} {verb} {listed}')}")
 
 
-class PredictionWriter:
-    """Writes a line for each prediction: row, columns that are kept, target, and the prediction.
+def prediction_writer(
+    file: IO[str], keep: Sequence[str], has_target: bool, model: Any, labels: Sequence[Any]
+) -> Callable[[Record, Any, Any], None]:
+    """Write the titles of a CSV file, and return a function that writes a prediction.
 
     Beside it are the ends of the interval, or the probability of each label; of more than twenty
     labels that of the predicted one.
     """
+    is_short, writer = len(labels) <= _MAX_LABELS, csv.writer(file, lineterminator="\n")
+    titles = ["lower", "upper"] if has_intervals(model) else []
+    if isinstance(model, base.Classifier):
+        titles = [f"p({label})" for label in labels] if is_short else ["probability"]
+    writer.writerow(["row", *keep, *["target"] * has_target, "prediction", *titles])
 
-    def __init__(
-        self,
-        file: IO[str],
-        keep: Sequence[str],
-        has_target: bool,
-        model: Any,
-        labels: Sequence[Any],
-    ) -> None:
-        self._writer = csv.writer(file, lineterminator="\n")
-        self._has_target, self._labels = has_target, labels
-        beside = ["lower", "upper"] if has_intervals(model) else []
-        if isinstance(model, base.Classifier):
-            is_short = len(labels) <= _MAX_LABELS
-            beside = [f"p({label})" for label in labels] if is_short else ["probability"]
-        self._n_beside = len(beside)
-        self._writer.writerow(["row", *keep, *["target"] * has_target, "prediction", *beside])
-
-    def write(self, record: Record, prediction: Any, beside: Any) -> None:
-        """Write a line."""
-        cells: list[Any] = [None] * self._n_beside
+    def write(record: Record, prediction: Any, beside: Any) -> None:
+        cells: list[Any] = [None] * len(titles)
         if isinstance(beside, Interval):
             cells = [beside.lower, beside.upper]
         elif beside:
-            labels = self._labels if len(self._labels) == self._n_beside else [prediction]
-            cells = [beside.get(label, 0.0) for label in labels]
-        target = [record.y] if self._has_target else []
-        self._writer.writerow([record.row, *record.kept, *target, prediction, *cells])
+            cells = [beside.get(label, 0.0) for label in (labels if is_short else [prediction])]
+        target = [record.y] if has_target else []
+        writer.writerow([record.row, *record.kept, *target, prediction, *cells])
+
+    return write

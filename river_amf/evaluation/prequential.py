@@ -134,11 +134,7 @@ def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:
 
 
 def round_interval(n_samples: int, n_intervals: int = 10) -> int:
-    """Return 1, 2 or 5 times a power of ten that divides samples into about that many intervals.
-
-    >>> [round_interval(n) for n in (5, 230, 45_312)]
-    [1, 20, 5000]
-    """
+    """Return 1, 2 or 5 times a power of ten that divides samples into about that many intervals."""
     wanted = max(n_samples / n_intervals, 1)
     power: int = 10 ** math.floor(math.log10(wanted))
     return min((power, 2 * power, 5 * power, 10 * power), key=lambda n: abs(math.log(n / wanted)))

@@ -46,12 +46,7 @@ _NUMBERS = ("target", "prediction", "lower", "upper")
 
 
 class Steps:
-    """The steps and windows of a stream, by its number of samples.
-
-    >>> steps = Steps(45_312)
-    >>> steps.length, steps.n_in_window
-    (151, 4)
-    """
+    """The steps and windows of a stream, by its number of samples."""
 
     def __init__(self, n_samples: int, window: int | None = None) -> None:
         self.length = max(round(n_samples / N_STEPS), 1)
