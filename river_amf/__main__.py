@@ -8,7 +8,7 @@ import signal
 import sys
 from typing import NoReturn
 
-from river_amf.cli import INTERRUPTED, TERMINATED, Terminated, main
+from river_amf.cli import INTERRUPTED, main
 
 
 def run() -> NoReturn:
@@ -18,20 +18,16 @@ def run() -> NoReturn:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
         # what the terminal has no characters for is printed as \x.. or \u....
         getattr(sys, name).reconfigure(errors="backslashreplace")
-    signal.signal(signal.SIGTERM, _terminate)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # it ends a run as Ctrl-C does
     logging.basicConfig(format="river-amf: %(message)s")
     logging.getLogger("river_amf.kernels").setLevel(logging.INFO)  # while kernels compile
     try:
         status = main()
     except KeyboardInterrupt:  # a second one, while the first is reported
         status = INTERRUPTED
-    if status in (INTERRUPTED, TERMINATED):
+    if status == INTERRUPTED:
         os._exit(status)  # without waiting for a kernel that is still being compiled
     sys.exit(status)
-
-
-def _terminate(number: int, frame: object) -> NoReturn:
-    raise Terminated
 
 
 if __name__ == "__main__":

@@ -6,18 +6,14 @@ import argparse
 import sys
 
 from river_amf.cli import options
-from river_amf.evaluation import EvaluationError, compare
+from river_amf.evaluation import compare
 from river_amf.evaluation.report import report_of
 from river_amf.evaluation.tasks import TASKS
 
 DESCRIPTION = (
     "Run several models over the same stream and compare them: each model predicts every sample"
-    " and then learns it (test-then-train). If a model fails, its row of the table has the error."
-)
-EPILOG = (
-    "Exit status: 0 if at least one model ran; 1 if all models failed; 2 if the arguments or the"
-    " stream are invalid or a file cannot be written; 130 after Ctrl-C and 143 after SIGTERM, which"
-    " still print the table and write the files with the results so far."
+    " and then learns it (test-then-train). If a model fails, its row of the table has the error;"
+    " if all fail, the exit status is 1. Ctrl-C prints and writes the results so far."
 )
 
 
@@ -33,14 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"models to run (default: {usual}); {names}",
     )
     parser.add_argument("--csv", metavar="FILE", help="write the table to a CSV file")
-    options.add_html(parser, "all models")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
-    if arguments.models == []:
-        raise EvaluationError("--models must name at least one model")
-    options.check_outputs(arguments, [arguments.stream], csv="the table", html="the page")
+    options.check_outputs(arguments, "csv", "html")
     stream = options.load_chosen(arguments).complete()
     models = arguments.models and [*dict.fromkeys(map(str.lower, arguments.models))]
     comparison = compare(
@@ -54,14 +47,12 @@ def run(arguments: argparse.Namespace) -> int:
         delay=arguments.delay,
     )
     try:
+        print(*options.title_lines(stream, arguments), comparison, sep="\n", flush=True)
+    finally:
         if arguments.csv is not None:
             comparison.table.to_csv(arguments.csv, lineterminator="\n")
-            options.report_written("the table", arguments.csv)
         if arguments.html is not None:
             report_of(comparison, arguments.seed).save(arguments.html)
-            options.report_written("the page", arguments.html)
-    finally:
-        print(*options.title_lines(stream, arguments), comparison, sep="\n", flush=True)
     if comparison.interrupt is not None:
         raise comparison.interrupt
     return int(all(comparison.runs[name].has_failed for name in models or comparison.runs))

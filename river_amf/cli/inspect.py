@@ -13,7 +13,6 @@ from river_amf import inspection, persistence
 from river_amf.evaluation import EvaluationError
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs.kinds import printable, shown
-from river_amf.persistence import FileError
 
 DESCRIPTION = (
     "Show the model in a file: its class, parameters and trees, and how `river-amf evaluate` read"
@@ -33,7 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     about = f"{humanize_bytes(os.path.getsize(arguments.file))}, format {header['format']}"
     print(printable(f"{name}: {about}, written by river_amf {release[:40]}"))
     print(repr(model))
-    for line in reading_of(header["notes"]):
+    for line in _reading_of(header["notes"]):
         print(printable(line))
     if isinstance(model, Ensemble):
         print(inspection.tree_table(model).to_string(float_format="{:g}".format))
@@ -44,19 +43,12 @@ def read_model(path: str) -> tuple[Any, Mapping[str, Any]]:
     """Return the model in a file and the header of the file, or raise EvaluationError."""
     try:
         return persistence.load_with_header(path)
-    except (FileError, MemoryError) as error:
-        raise EvaluationError(str(error)) from None
     except OSError as error:
         raise EvaluationError(f"cannot read {path!r}: {error.strerror or error}") from None
 
 
-def reading_of(notes: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines on the target, the columns and the options of the file that a model learned.
-
-    >>> notes = {"reading": {"target": "y", "drop": ["id"], "kinds": {"a": "number"}}}
-    >>> [*reading_of(notes)]
-    ["target 'y'; columns: 'a' number", "read with drop=['id']"]
-    """
+def _reading_of(notes: Mapping[str, Any]) -> Iterator[str]:
+    """Yield lines on the target, the columns and the options of the file that a model learned."""
     reading = notes.get("reading")
     if isinstance(reading, dict):
         options = {name: reading[name] for name in reading if name not in ("target", "kinds")}

@@ -3,63 +3,56 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
-from contextlib import nullcontext
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import IO, Any
 
 from river import base
+from river.conf import Interval
 
 from river_amf.cli import options
 from river_amf.cli.inspect import read_model
-from river_amf.cli.prediction_csv import PredictionWriter
 from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.loading import load_features
-from river_amf.evaluation.prequential import predictor
-from river_amf.evaluation.streams import shorten
+from river_amf.evaluation.prequential import has_intervals, predictor
+from river_amf.evaluation.streams import Record, shorten
 from river_amf.inputs.kinds import printable
 
 DESCRIPTION = (
     "Predict the rows of a file with a model that `river-amf evaluate --save` has written. The file"
     " is read with the options that the model was saved with, and its target may be absent. The"
-    " model learns nothing."
+    " model learns nothing. The predictions are printed as CSV."
 )
+_MAX_LABELS = 20  # with a column of probabilities each
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     parser.add_argument("model", metavar="MODEL", help="a file written by --save")
     parser.add_argument("stream", metavar="FILE", help="a file; - for standard input")
-    parser.add_argument(
-        "--csv", metavar="FILE", help="where to write the predictions (default: standard output)"
-    )
     options.add_keep(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the predictions as CSV, and return the exit status."""
+    """Print the predictions as CSV, and return the exit status."""
     model, header = read_model(arguments.model)
-    path, name = arguments.csv, printable(arguments.model)
-    reading = header["notes"].get("reading")
+    name, reading = printable(arguments.model), header["notes"].get("reading")
     if not isinstance(model, base.Classifier | base.Regressor) or not isinstance(reading, dict):
         raise EvaluationError(f"{name} holds no model that `river-amf evaluate --save` wrote")
-    options.check_outputs(arguments, [arguments.stream, arguments.model], csv="the predictions")
     try:
         rows, names = load_features(arguments.stream, reading, arguments.keep)
     except (AttributeError, KeyError, TypeError) as error:
         raise EvaluationError(f"{name} is damaged: {error!r}") from error
     _check_columns(reading, names, rows.name)
     labels = [*model.predict_proba_one({})] if isinstance(model, base.Classifier) else []
-    predict, n_rows = predictor(model), 0
-    output: Any = nullcontext(sys.stdout)
-    with output if path is None else open(path, "w", newline="", encoding="utf-8") as file:
-        writer = PredictionWriter(file, arguments.keep, rows.target in names, model, labels)
-        for record in rows.records():
-            n_rows += 1
-            prediction, beside, _ = predict(record.row, record.x)
-            writer.write(record, prediction, beside)
-            if rows.later is not None:  # for a process that reads them
-                file.flush()
-    options.report_written(f"{n_rows} predictions", path or "standard output")
+    write = prediction_writer(sys.stdout, arguments.keep, rows.target in names, model, labels)
+    predict = predictor(model)
+    for record in rows.records():
+        prediction, beside, _ = predict(record.row, record.x)
+        write(record, prediction, beside)
+        if rows.later is not None:  # for a process that reads them
+            sys.stdout.flush()
     return 0
 
 
@@ -77,3 +70,29 @@ def _check_columns(reading: dict[str, Any], names: list[str], name: str) -> None
         if columns:
             listed = ", ".join(map(repr, columns))
             options.print_line(f"river-amf: {shorten(f'{name} {verb} {listed}')}")
+
+
+def prediction_writer(
+    file: IO[str], keep: Sequence[str], has_target: bool, model: Any, labels: Sequence[Any]
+) -> Callable[[Record, Any, Any], None]:
+    """Write the titles of a CSV file, and return a function that writes a prediction.
+
+    Beside it are the ends of the interval, or the probability of each label; of more than twenty
+    labels that of the predicted one.
+    """
+    is_short, writer = len(labels) <= _MAX_LABELS, csv.writer(file, lineterminator="\n")
+    titles = ["lower", "upper"] if has_intervals(model) else []
+    if isinstance(model, base.Classifier):
+        titles = [f"p({label})" for label in labels] if is_short else ["probability"]
+    writer.writerow(["row", *keep, *["target"] * has_target, "prediction", *titles])
+
+    def write(record: Record, prediction: Any, beside: Any) -> None:
+        cells: list[Any] = [None] * len(titles)
+        if isinstance(beside, Interval):
+            cells = [beside.lower, beside.upper]
+        elif beside:
+            cells = [beside.get(label, 0.0) for label in (labels if is_short else [prediction])]
+        target = [record.y] if has_target else []
+        writer.writerow([record.row, *record.kept, *target, prediction, *cells])
+
+    return write

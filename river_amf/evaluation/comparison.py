@@ -18,11 +18,11 @@ from river_amf.evaluation.runs import Run, attempt
 from river_amf.evaluation.sources import read_source, reason_of
 from river_amf.evaluation.streams import Stream
 from river_amf.evaluation.tasks import FORESTS, TASKS, of_models
-from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.kinds import printable
 from river_amf.parameters import flag, integer
 
 _WINDOWS = 30  # by default, approximately
+TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
 
 # of the target's unit and any size
 _FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
@@ -42,15 +42,13 @@ class Comparison:
         `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`:
         `"ok"`, the number of samples at which Ctrl-C ended the run, or the error of the model,
         whose values are then NaN. `coverage` is the share of targets in their prediction interval
-        (of level 0.9 for our forests), and `width` its mean width; these are NaN for models without
-        intervals, and so is the log-loss without probabilities. In the log-loss, a label that a
-        prediction does not name has probability 0 (which counts as 1e-15), unless it is new to the
-        stream: such samples are left out.
+        (of level 0.9 for our forests), and `width` its mean width. In the log-loss, a label that a
+        prediction does not name has probability 0, which counts as 1e-15, unless it is new to the
+        stream: such samples are left out. NaN where a model has no such value.
     curves
         DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
-        and all metrics over its samples, NaN without any to score. The last window of a run may be
-        shorter; the one in which a model fails is left out.
-    floors
+        and all metrics over its samples. The window in which a model fails is left out.
+    naive_baselines
         Names of the models that look at no features, such as `"majority"`.
     stream, runs, interrupt
         The samples; the `Run` of each model by name; and the Ctrl-C that ended them early, or None.
@@ -68,7 +66,7 @@ class Comparison:
     name: str
     table: pd.DataFrame
     curves: pd.DataFrame
-    floors: Sequence[str] = ()
+    naive_baselines: Sequence[str] = ()
     stream: Stream | None = None
     runs: Mapping[str, Run] = field(default_factory=dict)
     interrupt: KeyboardInterrupt | None = None
@@ -99,9 +97,7 @@ def compare(
     The most frequent label, or for numbers the mean and the last value, are always beside them. The
     results are those of `river.evaluate.progressive_val_score`, but for the log-loss (see
     `Comparison`). A model that raises an error ends with it in its row, and Ctrl-C ends the
-    comparison with the results so far. An argument of another type raises TypeError, a number out
-    of range or two models of one name ValueError, a stream or name that cannot be used
-    EvaluationError.
+    comparison with the results so far. A stream or name that cannot be used raises EvaluationError.
 
     Parameters
     ----------
@@ -131,23 +127,15 @@ def compare(
         of the models, or else of the stream, as in `load_stream`.
     delay
         Number of predictions from that of a sample, with it, until its label comes, as in river:
-        with 0 or 1 it comes at once. It must be less than the number of samples.
+        with 0 or 1 it comes at once.
     record
         Whether to record what `report` shows, with its models and its windows.
 
     Examples
     --------
-    >>> from river import naive_bayes
-    >>> from river_amf import AMFClassifier, evaluation
-    >>> models = {"naive Bayes": naive_bayes.GaussianNB, "forest": AMFClassifier(seed=1)}
-    >>> comparison = evaluation.compare("Phishing", models)
-    >>> comparison.table["accuracy"].round(1).tolist()
-    [0.9, 0.9, 0.6]
-
-    A dataframe may have its target anywhere:
-
     >>> import pandas as pd
     >>> from river.datasets import TrumpApproval
+    >>> from river_amf import evaluation
     >>> frame = pd.DataFrame([{"approval": y, **x} for x, y in TrumpApproval()])
     >>> comparison = evaluation.compare(frame, ["knn", "amf"], target="approval", seed=1)
     >>> comparison.table["MAE"].idxmax()
@@ -155,13 +143,11 @@ def compare(
     """
     integer(1, optional=True)("window", window)
     integer(1, optional=True)("limit", limit)
-    integer(0)("delay", delay)
     flag("progress", progress)
     named = {} if models is None else by_name(models)
     stream = read_source(dataset, limit, task, of_models(named.values()), target)
-    check_delay(delay, stream.n_samples)
     chosen, reason = TASKS[stream.task], reason_of(stream) if task is None else ""
-    reference = chosen.floors if record else chosen.reference
+    reference = chosen.naive_baselines if record else chosen.reference
     usual = () if named else FORESTS if record else chosen.usual
     named |= {name: name for name in (*usual, *reference) if name not in named}
     for name, model in named.items():
@@ -179,22 +165,14 @@ def compare(
             attempt(runs[name], make, stream.samples, total=stream.n_samples, **bar)
     except KeyboardInterrupt as error:  # the table reports it
         interrupt = error
-    floors = tuple(name for name in chosen.floors if named.get(name) == name)
-    return comparison_of(stream, runs, floors, interrupt)
-
-
-def check_delay(delay: int, n_samples: int) -> None:
-    """Raise EvaluationError if no label would come before the end."""
-    if delay >= max(n_samples, 2):
-        raise EvaluationError(
-            f"delay must be less than the number of samples, {n_samples}, got {delay}"
-        )
+    naive = tuple(name for name in chosen.naive_baselines if named.get(name) == name)
+    return comparison_of(stream, runs, naive, interrupt)
 
 
 def comparison_of(
     stream: Stream,
     runs: Mapping[str, Run],
-    floors: Sequence[str],
+    naive_baselines: Sequence[str],
     interrupt: KeyboardInterrupt | None = None,
 ) -> Comparison:
     """Return the results of models that have run."""
@@ -207,7 +185,7 @@ def comparison_of(
     rows = [{"model": name, **row} for name, run in runs.items() for row in run.rows]
     curves = pd.DataFrame(rows, columns=["model", *types]).astype(types)
     by_model = pd.DataFrame(table).set_index("model")
-    return Comparison(stream.name, by_model, curves, floors, stream, runs, interrupt)
+    return Comparison(stream.name, by_model, curves, naive_baselines, stream, runs, interrupt)
 
 
 def cell_text(column: str, value: float) -> str:
@@ -219,15 +197,10 @@ def cell_text(column: str, value: float) -> str:
     return format(value, _FORMATS.get(column, ".4f"))
 
 
-def title_of(column: str) -> str:
-    """Return the title of a column."""
-    return {"n_samples": "samples", "us_per_sample": "us/sample"}.get(column, column)
-
-
 def displayed(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table of results as texts under titles, for a terminal or a page."""
     texts = {
-        title_of(name): table[name].map(
+        TITLES.get(name, name): table[name].map(
             printable if name == "status" else functools.partial(cell_text, name)
         )
         for name in map(str, table)

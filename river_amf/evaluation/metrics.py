@@ -1,10 +1,10 @@
-"""Metrics: river's by name, the log-loss, and coverage and width of intervals."""
+"""Metrics: river's by name, log-loss, coverage and width of intervals, and scores by these."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -13,11 +13,13 @@ from river.conf import Interval
 from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
 from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric, RegressionMetric
 
+from river_amf.evaluation.prequential import Step
 from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Sample
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs.kinds import shown
 
 Metric = metrics.base.Metric | type[metrics.base.Metric] | str
+Metrics = Mapping[str, metrics.base.Metric]
 
 _KINDS: Any = {CLASSIFICATION: ClassificationMetric, REGRESSION: RegressionMetric}
 
@@ -82,43 +84,37 @@ def metrics_of(task: str) -> dict[str, Any]:
 
 def _find(name: str, task: str) -> Any:
     """Return a new metric of that name, ignoring case, or raise EvaluationError."""
-    by_task = {t: {n.lower(): metric for n, metric in metrics_of(t).items()} for t in _KINDS}
-    if name.lower() in by_task[task]:
-        return by_task[task][name.lower()]()
-    but = "".join(f", but one for {t}" for t, table in by_task.items() if name.lower() in table)
+    by_name = {n.lower(): metric for n, metric in metrics_of(task).items()}
+    if name.lower() in by_name:
+        return by_name[name.lower()]()
     raise EvaluationError(
-        f"{name!r} is not a river {task} metric that works without arguments{but}"
+        f"{name!r} is not a river {task} metric that works without arguments"
         f" ({suggest(name, sorted(metrics_of(task)))})"
     )
 
 
 def make_metrics(
     chosen: Iterable[Metric], task: str, samples: Iterable[Sample], stream: str
-) -> dict[str, metrics.base.Metric]:
-    """Return metrics by column: first those of every table; or raise."""
+) -> Metrics:
+    """Return the metrics of every table and the chosen ones, by column."""
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise TypeError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
     named: dict[str, Any] = {name: make() for name, make in TABLES[task].items()}
     for metric in chosen:
         made: Any = _find(metric, task) if isinstance(metric, str) else metric
         made = made() if isinstance(made, type) else made
-        if type(made) in TABLES[task].values():
-            continue  # it has a column already
         name = type(made).__name__
         is_table = isinstance(made, metrics.ConfusionMatrix | metrics.ClassificationReport)
         if not isinstance(made, _KINDS[task]) or is_table:
             raise TypeError(f"{name} must be a {task} metric whose value is a single number")
-        if name in named:
-            raise EvaluationError(
-                f"metrics contains {name} twice; the table has one column for each metric class"
-            )
         odd = (y for _, y in samples if y not in (True, False))
         if isinstance(made, BinaryMetric) and (y := next(odd, None)) is not None:
             raise EvaluationError(
                 f"metric {name} needs labels True/False or 0/1, but {stream} has the label {y!r};"
                 " MacroF1 takes any labels"
             )
-        named[name] = made
+        if type(made) not in TABLES[task].values():
+            named[name] = made
     return named
 
 
@@ -132,3 +128,35 @@ def smaller_is_better(column: str) -> bool:
         if column in table:
             return not table[column]().bigger_is_better
     return column in ("us_per_sample", "memory")
+
+
+class Scores:
+    """Metrics by name over steps.
+
+    As in river, a sample without a prediction, such as the first, is not scored. In the log-loss, a
+    label that is new to the stream is not either, unless the prediction names it.
+    """
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics: dict[str, Any] = {name: metric.clone() for name, metric in metrics.items()}
+        self._of_beside = {n for n, m in metrics.items() if not getattr(m, "requires_labels", True)}
+        self._scored: set[str] = set()
+        self._lacking: set[str] = set()  # metrics of probabilities or intervals of which one lacks
+
+    def add(self, step: Step) -> None:
+        """Score a step."""
+        for name, metric in self._metrics.items():
+            output = step.beside if name in self._of_beside else step.prediction
+            if output is None:
+                if name in self._of_beside:
+                    self._lacking.add(name)
+            elif output != {}:
+                if step.is_new and isinstance(metric, LogLoss) and step.y not in step.beside:
+                    continue
+                metric.update(step.y, output)
+                self._scored.add(name)
+
+    def get(self) -> dict[str, float]:
+        """Return each metric, NaN where nothing was scored or can be."""
+        scored = self._scored - self._lacking
+        return {n: float(m.get()) if n in scored else math.nan for n, m in self._metrics.items()}

@@ -46,14 +46,14 @@ def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> It
     [(1, 'a', None), (2, 'a', 'a'), (3, 'b', 'a')]
     """
     predict, numbers = predictor(model), itertools.count(1)
-    labels: set[Any] | None = None if isinstance(model, base.Regressor) else set()
+    is_regression, labels = isinstance(model, base.Regressor), set[Any]()
     waiting: deque[tuple[Any, ...]] = deque()
 
     def learn(x: Features, y: Any, prediction: Any, beside: Any, seconds: float) -> Step:
         n = next(numbers)
         _, more = timed(n, model.learn_one, x, y)
-        is_new = labels is not None and y not in labels
-        if labels is not None and is_new:
+        is_new = not is_regression and y not in labels
+        if is_new:
             labels.add(y)
         return Step(n, x, y, prediction, beside, seconds + more, is_new)
 
@@ -82,9 +82,7 @@ def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
             try:
                 answer, seconds = timed(n, model.predict_proba_one, x)
             except EvaluationError as error:
-                cause = error.__cause__
-                is_lacking = isinstance(cause, NotImplementedError)
-                if not is_lacking and "predict_proba" not in str(cause):
+                if not isinstance(error.__cause__, NotImplementedError | AttributeError):
                     raise
                 has_proba = False
             else:
@@ -135,11 +133,7 @@ def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:
 
 
 def round_interval(n_samples: int, n_intervals: int = 10) -> int:
-    """Return 1, 2 or 5 times a power of ten that divides samples into about that many intervals.
-
-    >>> [round_interval(n) for n in (5, 230, 45_312)]
-    [1, 20, 5000]
-    """
+    """Return 1, 2 or 5 times a power of ten that divides samples into about that many intervals."""
     wanted = max(n_samples / n_intervals, 1)
     power: int = 10 ** math.floor(math.log10(wanted))
     return min((power, 2 * power, 5 * power, 10 * power), key=lambda n: abs(math.log(n / wanted)))

@@ -37,7 +37,7 @@ _MOST_CONFUSED = 20  # labels of a confusion matrix, the others being one
 _OTHERS = "(others)"
 _LEAST = 1e-15  # probability, as in the metric
 
-_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)  # of the residuals of a window
+_QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]  # of the residuals of a window
 _N_POINTS = 600  # drawn at random from the whole stream,
 _N_LATEST = 200  # and the last ones
 
@@ -46,12 +46,7 @@ _NUMBERS = ("target", "prediction", "lower", "upper")
 
 
 class Steps:
-    """The steps and windows of a stream of a known length.
-
-    >>> steps = Steps(45_312)
-    >>> steps.length, steps.n_in_window
-    (151, 4)
-    """
+    """The steps and windows of a stream, by its number of samples."""
 
     def __init__(self, n_samples: int, window: int | None = None) -> None:
         self.length = max(round(n_samples / N_STEPS), 1)
@@ -129,11 +124,11 @@ class Recorder:
         for name in means.filter(like="RMSE"):
             means[name] **= 0.5
         if residual is not None:
-            quantiles = [residual.iloc[window].quantile([*_QUANTILES]) for window in windows]
+            quantiles = [residual.iloc[window].quantile(_QUANTILES) for window in windows]
             for q in _QUANTILES:
                 means[f"residual {q:g}"] = [values[q] for values in quantiles]
-        found = np.array([*_drifts(errors)], dtype=np.int64)
-        return states.assign(drifts=np.add.reduceat(found, begins)).join(means)
+        drifts = np.array([*_drifts(errors)], dtype=np.int64)
+        return states.assign(drifts=np.add.reduceat(drifts, begins)).join(means)
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of a classifier, or of a regressor, that a report has, by name."""
@@ -149,10 +144,10 @@ def _drifts(errors: pd.Series) -> Iterator[bool]:
     """Yield for each error whether ADWIN then finds that errors have grown."""
     detector: Any = drift.ADWIN()  # type: ignore[no-untyped-call]
     for error in errors.tolist():
-        before, is_known = detector.estimation, math.isfinite(error)
-        if is_known:
+        before, is_finite = detector.estimation, math.isfinite(error)
+        if is_finite:
             detector.update(error)
-        yield bool(is_known and detector.drift_detected and detector.estimation > before)
+        yield bool(is_finite and detector.drift_detected and detector.estimation > before)
 
 
 def number_of(model: Any, name: str) -> float:

@@ -12,7 +12,7 @@ import pandas as pd
 from river_amf._version import __version__
 from river_amf.evaluation.comparison import Comparison, compare, displayed
 from river_amf.evaluation.metrics import Metric, smaller_is_better
-from river_amf.evaluation.models import Model
+from river_amf.evaluation.models import Model, describe
 from river_amf.pages.records import Records
 
 if TYPE_CHECKING:
@@ -27,14 +27,13 @@ class Report(Records):
 
     Attributes
     ----------
-    name, task : str
-        Name of the stream, and `"classification"` or `"regression"`.
-    window : int
-        Number of samples in the windows of `curves`.
+    name, task, window, facts
+        Name of the stream, `"classification"` or `"regression"`, number of samples in the windows
+        of `curves`, and what the page begins with, as texts.
+    table, naive_baselines
+        As those of `Comparison`.
     drifts : sequence of int
-        Where the stream is known to drift, as numbers of samples.
-    table : DataFrame
-        One row per model, as that of `Comparison`.
+        Where the stream drifts, as numbers of samples, if that is part of its definition.
     curves : DataFrame
         One row per model and step of the stream, of which there are about 300: `model` and
         `n_samples`, the number of samples learned at its end. For classifiers `accuracy` and
@@ -48,20 +47,16 @@ class Report(Records):
         For classifiers, the samples in twenty bins of the probability of the predicted label
         (`n_samples`, its mean as `confidence`, and `accuracy`); `precision`, `recall`, `F1` and
         `support` of the hundred most frequent labels; and how often labels, in the rows, were
-        predicted as those in the columns, of which the last stands for those beyond the twenty most
-        frequent. For regressors, 600 samples drawn at random and the last 200: `sample`, its number
-        from 1, `target`, `prediction`, `lower` and `upper`.
-    floors : sequence of str
-        Names of the models that look at no features.
-    facts : dict of str
-        Stream, target, task, rows, models, seed, version and date, as texts.
+        predicted as those in the columns, of the twenty most frequent and `(others)`. For
+        regressors, 600 samples drawn at random and the last 200: `sample`, its number from 1,
+        `target`, `prediction`, `lower` and `upper`.
 
     Examples
     --------
-    >>> from river_amf import AMFClassifier, evaluation
-    >>> report = evaluation.report("Bananas", {"forest": AMFClassifier(seed=1)}, limit=900)
+    >>> from river_amf import evaluation
+    >>> report = evaluation.report("Bananas", ["amf"], limit=900)
     >>> report.table.index.tolist(), len(report.curves), report.window
-    (['forest', 'last-class', 'majority'], 900, 51)
+    (['amf', 'last-class', 'majority'], 900, 51)
     """
 
     @property
@@ -78,10 +73,9 @@ class Report(Records):
         Examples
         --------
         >>> import pathlib, tempfile
-        >>> from river_amf import AMFClassifier, evaluation
-        >>> report = evaluation.report("Bananas", [AMFClassifier(seed=1)], limit=300)
+        >>> from river_amf import evaluation
         >>> path = pathlib.Path(tempfile.mkdtemp(), "bananas.html")
-        >>> report.save(path)
+        >>> evaluation.report("Bananas", ["amf"], limit=300).save(path)
         """
         self.page.save(path)
 
@@ -94,20 +88,11 @@ def report(
 ) -> Report:
     """Run models over one stream, test-then-train, and report what happened along it.
 
-    This is `compare`, with more that is recorded on the way: about 300 points of each curve,
-    for a stream of any length, and a few numbers about each prediction.
-
-    Parameters
-    ----------
-    samples, metrics
-        As in `compare`.
-    models
-        As in `compare`. By default our plain and our adaptive forest. The last label and the most
-        frequent one, or for numbers the last value and the mean, are always run beside them.
-    options
-        As in `compare`, but `window` is the number of samples over which each point of the curves
-        is taken, rounded up to whole steps: by default about 500, and of a shorter stream a
-        thirtieth, but at least about 50.
+    The parameters are those of `compare`, but `window` is the number of samples over which each
+    point of the curves is taken, rounded up to whole steps: by default about 500, and of a shorter
+    stream a thirtieth, but at least about 50. By default the models are our plain and our adaptive
+    forest. The last label and the most frequent one, or for numbers the last value and the mean,
+    are always run beside them.
 
     Examples
     --------
@@ -134,18 +119,24 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
     if recorders:
         by_model = {name: recorder.curves() for name, recorder in recorders.items()}
         curves = pd.concat(by_model, names=["model", ""]).reset_index("model")
-    facts = {"stream": stream.name, "target": stream.target, "task": stream.task}
-    facts |= {"rows": f"{stream.n_samples:,}", "delay": str(first.delay) if first.delay else None}
-    facts |= {f"model {name}": run.described[:_LONGEST] for name, run in runs.items()}
-    facts |= {"seed": None if seed is None else str(seed), "version": f"river_amf {__version__}"}
-    facts |= {"date": f"{dt.datetime.now():%Y-%m-%d %H:%M}"}
+    facts = {
+        "stream": stream.name,
+        "target": stream.target,
+        "task": stream.task,
+        "rows": f"{stream.n_samples:,}",
+        "delay": first.delay or None,
+        **{f"model {name}": describe(runs[name].model)[:_LONGEST] for name in recorders},
+        "seed": seed,
+        "version": f"river_amf {__version__}",
+        "date": f"{dt.datetime.now():%Y-%m-%d %H:%M}",
+    }
     return Report(
         name=stream.name,
         task=stream.task,
         drifts=tuple(place for place in stream.drifts if place < stream.n_samples),
         table=comparison.table,
-        floors=comparison.floors,
-        facts={name: fact for name, fact in facts.items() if fact},
+        naive_baselines=comparison.naive_baselines,
+        facts={name: str(fact) for name, fact in facts.items() if fact is not None},
         window=first.steps.window,
         curves=curves.reset_index(drop=True),
         **{

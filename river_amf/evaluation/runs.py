@@ -9,18 +9,14 @@ from typing import Any
 
 from tqdm import tqdm
 
-from river_amf.evaluation.models import describe
+from river_amf.evaluation.metrics import Metrics, Scores
 from river_amf.evaluation.prequential import Step, test_then_train, warm_up_model
 from river_amf.evaluation.recording import Recorder, Steps, number_of
-from river_amf.evaluation.scores import Metrics, Scores
 from river_amf.evaluation.sources import read_pairs
 from river_amf.evaluation.streams import Sample, shorten
 from river_amf.evaluation.tasks import Maker
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
-
-OK = "ok"
-NOT_RUN = "not run"
-INTERRUPTED = "interrupted"
+from river_amf.parameters import integer
 
 
 class Run:
@@ -36,15 +32,16 @@ class Run:
         steps: Steps | None = None,
         delay: int = 0,
     ) -> None:
+        integer(0)("delay", delay)
         self.metrics, self.steps, self.delay = metrics, steps, delay
-        self.status = NOT_RUN  # "ok", or why the run is incomplete
-        self.described = ""  # the model as code
+        self.status = "not run"  # "ok", or why the run is incomplete
+        self.has_failed = False
         self.n_samples = 0
         # the metrics and costs over the samples learned; NaN if the model failed
         self.figures = dict.fromkeys((*metrics, "us_per_sample", "memory"), math.nan)
         self.rows: list[dict[str, float]] = []  # n_samples and metrics of windows
         self.recorder: Recorder | None = None
-        self._model: Any = None
+        self.model: Any = None
         self._window, self._seconds = window, 0.0
         self._scores = Scores(metrics)
         self._in_window = Scores(metrics if window else {})
@@ -57,36 +54,30 @@ class Run:
         Errors of the model and of the stream are raised, and so is Ctrl-C.
         """
         try:
-            self._model = make()
-            self.described = describe(self._model)
-            self.recorder = None if self.steps is None else Recorder(self._model, self.steps)
-            self.status = INTERRUPTED
-            for step in test_then_train(self._model, samples, self.delay):
+            self.model = make()
+            self.recorder = None if self.steps is None else Recorder(self.model, self.steps)
+            for step in test_then_train(self.model, samples, self.delay):
                 self._add(step)
                 on_step(step)
-            self.status = OK
+            self.status = "ok"
         except Exception as error:
             text = str(error) if isinstance(error, EvaluationError) else error_line(error)
-            self.status = shorten(" ".join(text.split()))
+            self.status, self.has_failed = shorten(" ".join(text.split())), True
+            raise
+        except KeyboardInterrupt:
+            self.status = f"interrupted after {self.n_samples} samples"
             raise
         finally:
             if self.recorder is not None:
                 self.recorder.end_step()
-            if self.status == INTERRUPTED:
-                self.status += f" after {self.n_samples} samples"
             if self.n_samples and not self.has_failed:
                 self.measure()
                 self._close_window()
 
-    @property
-    def has_failed(self) -> bool:
-        """Whether the model failed."""
-        return self.status not in (OK, NOT_RUN) and not self.status.startswith(INTERRUPTED)
-
     def measure(self) -> dict[str, float]:
         """Return the figures after the last step."""
         us = 1e6 * self._seconds / self.n_samples
-        memory = number_of(self._model, "_raw_memory_usage")
+        memory = number_of(self.model, "_raw_memory_usage")
         self.figures = {**self._scores.get(), "us_per_sample": us, "memory": memory}
         return self.figures
 

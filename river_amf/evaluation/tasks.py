@@ -29,8 +29,8 @@ class Task:
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
     descriptions: Mapping[str, str]  # of the baselines
     usual: tuple[str, ...]  # the baselines of a comparison
-    floors: tuple[str, ...]  # baselines that need no features
-    reference: tuple[str, ...]  # the floors that are beside all models
+    naive_baselines: tuple[str, ...]  # baselines that need no features
+    reference: tuple[str, ...]  # the ones that are beside all models
 
     def maker(
         self, name: str, seed: int | None, *, reason: str = "", has_words: bool = False
@@ -92,7 +92,7 @@ CLASSIFICATION = Task(
         *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
         *FORESTS,
     ),
-    floors=("last-class", "majority"),
+    naive_baselines=("last-class", "majority"),
     reference=("majority",),
 )
 REGRESSION = Task(
@@ -101,7 +101,7 @@ REGRESSION = Task(
     models=baselines.regressors,
     descriptions={name: baselines.DESCRIPTIONS[name] for name in baselines.regressors()},
     usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", *FORESTS),
-    floors=("last-value", "mean"),
+    naive_baselines=("last-value", "mean"),
     reference=("mean", "last-value"),
 )
 TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}

@@ -69,7 +69,8 @@ def top_of(records: Records, lines: Mapping[str, pd.Series]) -> float | None:
     tops = {
         n: float(np.quantile(c.iloc[int(len(c) * _BEGINNING) :], 0.99)) for n, c in lines.items()
     }
-    near = max([top for name, top in tops.items() if name not in records.floors], default=0.0)
+    naive = records.naive_baselines
+    near = max([top for name, top in tops.items() if name not in naive], default=0.0)
     highest = max(float(curve.max()) for curve in lines.values())
     return _MARGIN * near if 0.0 < _HIGH * near < highest else None
 

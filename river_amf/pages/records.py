@@ -30,7 +30,7 @@ class Records:
     confusion: Tables
     points: Tables
     latest: Tables
-    floors: Sequence[str] = ()
+    naive_baselines: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -52,14 +52,14 @@ class Records:
     def looks(self) -> dict[str, palette.Look]:
         """Style of each model, in the order of drawing."""
         scores = {name: float(self.table[self.measure].get(name, math.nan)) for name in self.models}
-        floors = [name for name in self.floors if name in scores]
-        return palette.looks(scores, floors, smaller_is_better=self.is_regression)
+        naive = [name for name in self.naive_baselines if name in scores]
+        return palette.looks(scores, naive, smaller_is_better=self.is_regression)
 
     @property
     def colored(self) -> list[str]:
         """Names of the models with a color, which look at features, in the order of the table."""
         named = [name for name in self.models if self.looks[name].is_named]
-        return [name for name in named if name not in self.floors]
+        return [name for name in named if name not in self.naive_baselines]
 
     def curve(self, model: str, column: str) -> pd.Series | None:
         """Return a column of `curves` for one model, by `n_samples` and without NaN, or None.

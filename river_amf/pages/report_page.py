@@ -66,7 +66,7 @@ def _results(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, b
             title = "MB"
             shown = [f"{n / _MEGABYTE:.2f}" if math.isfinite(n) else "-" for n in values]
         if column not in _UNRANKED:
-            ranked = values.drop([*records.floors]) if column in _COSTS else values
+            ranked = values.drop([*records.naive_baselines]) if column in _COSTS else values
             top = ranked.min() if is_error[str(column)] else ranked.max()
             shown = [f"<b>{t}</b>" if v == top else t for t, v in zip(shown, values, strict=True)]
         columns[title] = shown
@@ -74,8 +74,8 @@ def _results(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, b
     is_ok = bool((records.table["status"] == "ok").all())
     body = table_html(table.drop(columns="status") if is_ok else table, "" if is_ok else "status")
     text = "Bold: the best; of times and memory, the best of the models that look at features."
-    if records.floors:
-        text = f"{' and '.join(records.floors)} look at no features. {text}"
+    if records.naive_baselines:
+        text = f"{' and '.join(records.naive_baselines)} look at no features. {text}"
     return Section("Results", text, body=body)
 
 

@@ -48,7 +48,7 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
     is_error = smaller_is_better(metric)
     scores = dict(zip(map(str, table.index), table[metric].astype(float), strict=True))
     ax = new_axes(ax, (8.0, 4.0))
-    for name, look in looks(scores, comparison.floors, smaller_is_better=is_error).items():
+    for name, look in looks(scores, comparison.naive_baselines, smaller_is_better=is_error).items():
         curve = curves[curves["model"] == name].set_index("n_samples")[metric].dropna()
         style: dict[str, Any] = {"color": look.color, "linewidth": look.width}
         style |= {"linestyle": _STYLES[look.dash], "marker": "" if len(curve) > 1 else "o"}

@@ -32,7 +32,8 @@ def report(task="classification", scores=(0.9, 0.8, 0.7, 0.6), n_samples=(N,) * 
     steps = pd.DataFrame({"n_samples": range(1, N + 1), "memory": 1e6, measure: 0.5})
     curves = pd.concat(steps.assign(model=name, **columns(name)) for name in MODELS)
     kinds = ("relevance", "reliability", "labels", "confusion", "points", "latest")
-    facts = {"name": "stream", "task": task, "window": 10, "drifts": [], "floors": ("last",)}
+    facts = {"name": "stream", "task": task, "window": 10, "drifts": []}
+    facts |= {"naive_baselines": ("last",)}
     return Report(
         table=table, curves=curves, **facts, **{kind: tables.get(kind, {}) for kind in kinds}
     )
@@ -94,7 +95,7 @@ def test_results_have_bold_bests_and_failures():
     assert "<td>sample 5: &lt;b&gt;</td>" in html
 
 
-def test_scale_ignores_floors_and_beginning():
+def test_scale_ignores_naive_baselines_and_beginning():
     losses = along.curves(report(), "log-loss", "", is_clipped=True)
     low, high = losses.layout["yaxis"]["range"]
     assert low == 0.0 and 0.69 < high < 1.0

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import random
 import re
 import signal
 import subprocess
 import sys
-import time
 
 import pandas as pd
 import pytest
@@ -17,12 +15,12 @@ from river import evaluate, metrics
 from river.dummy import PriorClassifier
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, cli, evaluation
+from river_amf import AdaptiveAMFClassifier, evaluation
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.runs import Run
 
 COMMAND = [sys.executable, "-m", "river_amf", "evaluate"]
-PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 
 def rows_of(output):
@@ -77,7 +75,8 @@ def test_first_line_shows_what_was_understood(run, write):
     _, _, (line,) = run("evaluate", write(CHURN))
     assert line.startswith("river-amf: table.csv: column 'id': 273 distinct texts, nearly all")
     _, output, _ = run("evaluate", write("a,rings\n" + "1,7\n2,8\n3,9\n" * 9))
-    assert output.splitlines()[1] == "--task regression predicts these labels as numbers"
+    task = "classification, as these numbers suggest; or choose --task regression"
+    assert output.splitlines()[1] == task
 
 
 @pytest.mark.parametrize("name", ["amf", "knn"])
@@ -86,13 +85,13 @@ def test_evaluate_of_a_regressor(name, run, write):
     titles, rows = rows_of(run("evaluate", path, "--model", name, "--metrics", "MAPE")[1])
     assert titles[:2] == [
         "target 'price': numbers from 0.5 to 106.5; features: 1 number, 1 category",
-        "--task classification takes these numbers as labels",
+        "regression, as these numbers suggest; or choose --task classification",
     ]
     table = evaluation.compare(path, name, seed=1).table
     for model, row in ((name, "200"), ("mean", "mean"), ("last-value", "last-value")):
         for metric in ("MAE", "RMSE"):
             assert float(rows[row][metric]) == pytest.approx(table[metric][model], rel=1e-4)
-    assert ("coverage" in rows["200"]) == (name == "amf")
+    assert (rows["200"]["coverage"] != "-") == (name == "amf")
 
 
 def test_options_of_files_are_those_of_load_stream(run, tmp_path):
@@ -100,43 +99,32 @@ def test_options_of_files_are_those_of_load_stream(run, tmp_path):
     path.write_bytes("# ö\n1;2\t-9\t1.001,5\tgröß\n3\tx;y\t--\tja\n".encode("latin-1"))
     options = ["--encoding", "latin-1", "--no-header", "--missing=--,-9", "--comment", "#"]
     options += ["--decimal", ",", "--thousands", ".", "--categorical", "1"]
-    for separator in ("\t", "\\t", "tab"):
-        status, output, lines = run("evaluate", path, *options, "--separator", separator)
-        assert (status, lines) == (0, [])
-        features = "features: 2 categories, 1 number"
-        assert output.startswith(f"target '3': 2 labels (größ 1, ja 1); {features}")
+    status, output, lines = run("evaluate", path, *options, "--separator", "\t")
+    assert (status, lines) == (0, [])
+    features = "features: 2 categories, 1 number"
+    assert output.startswith(f"target '3': 2 labels (größ 1, ja 1); {features}")
 
 
 def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
     path, models = tmp_path / "results.csv", ["amf", "gaussian-nb", "last-class"]
     options = ["--limit", 230, "--seed", 7, "--metrics", "macrof1", "--csv", path]
     status, output, lines = run("compare", "ImageSegments", "--models", ",".join(models), *options)
-    assert (status, lines) == (0, [f"wrote the table to {path}"])
+    assert (status, lines) == (0, [])
     titles, rows = rows_of(output)
     assert titles[1] == "ImageSegments: 230 samples"
     assert list(rows) == [*models, "majority"]
     expected = evaluation.compare("ImageSegments", models, ["MacroF1"], limit=230, seed=7).table
-    for name, row in rows.items():
-        for column in ("accuracy", "kappa", "log-loss", "MacroF1"):
-            value = expected[column][name]
-            assert row[column] == (f"{value:.4f}" if value == value else "-")
-        assert row["status"] == "ok"
-    written = pd.read_csv(path, index_col="model")
-    pd.testing.assert_series_equal(written["accuracy"], expected["accuracy"])
+    columns = ["n_samples", "accuracy", "kappa", "log-loss", "MacroF1", "status"]
+    pd.testing.assert_frame_equal(pd.read_csv(path, index_col="model")[columns], expected[columns])
+    assert [row["MacroF1"] for row in rows.values()] == [f"{v:.4f}" for v in expected["MacroF1"]]
     _, output, _ = run("compare", write(PRICES), "--models", "knn,amf,KNN")
     assert list(rows_of(output)[1]) == ["knn", "amf", "mean", "last-value"]
 
 
-def test_progress_bars_are_for_terminals(run, monkeypatch):
-    command = ["compare", "--models", "majority", "--limit", 60]
-    assert run(*command)[2] == []
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    assert any("60" in line for line in run(*command)[2])
-
-
 def test_help_and_version(run):
-    status, output, _ = run()
-    assert status == 2 and "usage: river-amf" in output
+    status, _, (line,) = run()
+    assert (status, line) == (2, "river-amf: error: the following arguments are required: COMMAND")
+    assert all("usage: river-amf" in run(*name, "--help")[1] for name in ([], ["evaluate"]))
     assert run("--version")[:2] == (0, f"river-amf {river_amf.__version__}\n")
 
 
@@ -148,36 +136,28 @@ def test_help_and_version(run):
     [
         ("evaluate nowhere.csv", "'nowhere.csv'"),
         ("evaluate a\0b", "no stream or file 'a\\x00b'"),
-        (f"evaluate {'x' * 5000}", "cannot read 'xxx"),
         ("evaluate TABLE --metrics F1", "F1 needs labels True/False or 0/1, but tab"),
-        ("evaluate --limit 0", "--limit: must be a whole number from 1 to 2147483647"),
-        ("evaluate --delay 9 --limit 9", "delay must be less than the number of"),
-        ("evaluate --predictions no/p.csv", "cannot write the predictions to 'no/p.csv'"),
-        ("evaluate TABLE --predictions TABLE", "it is the input stream"),
-        ("evaluate --html a --predictions a", "would both write to a"),
+        ("evaluate --limit 0", "argument --limit: invalid positive_int value: '0'"),
+        ("evaluate --delay -1", "delay must be an integer >= 0, got -1"),
+        ("evaluate --predictions no/p.csv", "No such file or directory: 'no/p.csv'"),
+        ("evaluate TABLE --predictions TABLE", "is the input, or written by another option"),
+        ("evaluate --html a --predictions a", "--html: a is the input, or written by another"),
         ("evaluate --model knm", "unknown model 'knm' (did you mean 'knn'?"),
         ("evaluate --model knn --n-estimators 1", "does not take --n-estimators"),
         ("evaluate --model knn --save FILE", "model 'knn' cannot be saved"),
-        ("compare --models ,", "--models must name at least one model"),
-        ("compare --csv no/t.csv", "cannot write the table to 'no/t.csv': No such file"),
+        ("evaluate --html FILE", '--html needs plotly (the extra html): pip install "plotly>=6"'),
+        ("compare --models ,", "models is empty"),
     ],
     ids=lambda value: value[:40],
 )
 def test_failure_is_one_line(command, message, run, write, tmp_path, monkeypatch):
     monkeypatch.setattr(Run, "go", lambda *_: 1 / 0)
+    monkeypatch.setitem(sys.modules, "plotly", None)
     names = {"TABLE": write(CHURN), "FILE": tmp_path / "file"}
     status, output, lines = run(*(names.get(word, word) for word in command.split(" ")))
     assert (status, output) == (2, "")
     assert lines[-1].startswith("river-amf: error: ") and message in lines[-1]
     assert not (tmp_path / "file").exists() and write(CHURN).read_text() == CHURN
-
-
-def test_pages_need_plotly(run, monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "plotly", None)
-    for command in ("evaluate", "compare"):
-        status, output, (line,) = run(command, "--html", tmp_path / "page.html")
-        assert (status, output) == (2, "")
-        assert line.endswith('--html needs plotly (the extra html): pip install "plotly>=6"')
 
 
 def test_compare_ends_with_1_if_all_models_fail(run, monkeypatch):
@@ -190,22 +170,11 @@ def test_compare_ends_with_1_if_all_models_fail(run, monkeypatch):
     assert run("compare", "--limit", 20, "--models", "amf,adaptive")[0] == 1
 
 
-def test_results_are_printed_if_the_disk_is_full(run, monkeypatch, tmp_path):
-    def full(*_, **__):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
-    options = ["--limit", 60, "--models", "majority", "--csv", tmp_path / "table"]
-    status, output, lines = run("compare", *options)
-    assert status == 2 and "majority" in output
-    assert lines[-1].endswith("cannot write the output: No space left on device")
-
-
 # How a run ends early
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_signals_end_a_run_and_keep_its_results(number, status, write, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_a_run_and_keep_its_results(number, write, tmp_path):
     rng = random.Random(1)
     rows = [f"{rng.random():.6f},{rng.random():.6f},{rng.randrange(2)}\n" for _ in range(100_000)]
     files = {name: tmp_path / name for name in ("predictions", "save", "html")}
@@ -215,11 +184,11 @@ def test_signals_end_a_run_and_keep_its_results(number, status, write, tmp_path)
     first = "".join(process.stdout.readline() for _ in range(4))
     process.send_signal(number)
     output, error = process.communicate(timeout=300)
-    assert process.returncode == status, error
+    assert process.returncode == 130, error
     rows = rows_of(first + output)[1]
     n_samples = int([*rows][-2])
     assert 10_000 <= n_samples < 100_000 and [*rows][-1] == "majority"
-    assert f"ended after {n_samples} samples" in error and "Traceback" not in error
+    assert error.splitlines()[-1] == "interrupted" and "Traceback" not in error
     # the signal may come while the last sample is learned, or before it is written
     n_written = len(files["predictions"].read_text().splitlines()) - 1
     assert n_written in (n_samples - 1, n_samples)
@@ -228,52 +197,30 @@ def test_signals_end_a_run_and_keep_its_results(number, status, write, tmp_path)
 
 
 def test_bad_row_of_standard_input_keeps_the_results(tmp_path):
-    model, predictions, page = tmp_path / "m", tmp_path / "p", tmp_path / "h"
+    model, predictions = tmp_path / "m", tmp_path / "p"
     lines = ["a,y", *(f"{i % 7},{'xy'[i % 7 > 3]}" for i in range(1200)), "oops,x", ""]
     command = [*COMMAND, "-", "--save", str(model), "--predictions", str(predictions)]
-    for options in ([], ["--html", str(page)]):
-        whole = {"input": "\n".join(lines), "capture_output": True, "text": True}
-        done = subprocess.run([*command, *options], **whole)
-        assert done.returncode == 2
-        last = "row 1201 of standard input has 'oops' in 'a', which held numbers before"
-        assert done.stderr.splitlines()[-1] == f"river-amf: error: {last}"
-        n_samples = int([*rows_of(done.stdout)[1]][-2])
-        assert 1000 <= n_samples <= 1200
-        assert river_amf.load(model).n_samples == n_samples
-        assert len(predictions.read_text().splitlines()) == 1 + n_samples
-    assert cells_of(page) == ["adaptive", "last-class", "majority"]
+    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True)
+    assert done.returncode == 2
+    last = "row 1201 of standard input has 'oops' in 'a', which held numbers before"
+    assert done.stderr.splitlines()[-1] == f"river-amf: error: {last}"
+    n_samples = int([*rows_of(done.stdout)[1]][-2])
+    assert 1000 <= n_samples <= 1200
+    assert river_amf.load(model).n_samples == n_samples
+    assert len(predictions.read_text().splitlines()) == 1 + n_samples
 
 
-def test_waiting_for_standard_input_ends_with_ctrl_c():
-    process = subprocess.Popen([*COMMAND, "-"], text=True, **PIPES)
-    process.stdin.write("a,y\n" + "1,x\n2,y\n" * 600)
-    process.stdin.flush()
-    for _ in range(4):
-        process.stdout.readline()
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    process.wait(timeout=100)
-    assert process.returncode == 130
-    process.communicate()
-
-
-@pytest.mark.parametrize(("kind", "status"), [(KeyboardInterrupt, 130), (cli.Terminated, 143)])
-def test_signals_end_a_comparison_with_its_rows(kind, status, run, monkeypatch, tmp_path):
-    calls = []
-
-    def interrupt(self, x, y, w=1.0):
-        calls.append(y)
-        if len(calls) == 1 + 7:  # the first is the warm-up
-            raise kind
+def test_interrupt_ends_a_comparison_with_its_rows(run, monkeypatch, tmp_path):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(PriorClassifier, "learn_one", interrupt)
     path = tmp_path / "table.csv"
     options = ["--limit", 20, "--models", "last-class,majority,perceptron", "--csv", path]
-    ended, output, lines = run("compare", *options)
-    statuses = ["ok", "interrupted after 6 samples", "not run"]
-    assert (ended, lines[-1]) == (status, "interrupted")
-    assert all(text in output for text in statuses)
-    assert pd.read_csv(path)["status"].tolist() == statuses
+    status, output, lines = run("compare", *options)
+    assert (status, lines) == (130, ["interrupted"])
+    assert re.findall("(?m)(?:ok|not run)$", output) == ["ok", "not run", "not run"]
+    assert pd.read_csv(path)["status"].tolist() == ["ok", "not run", "not run"]
 
 
 # Pages and names
@@ -289,15 +236,14 @@ def cells_of(path):
     ("command", "names"),
     [
         ("evaluate Bananas", ["adaptive", "last-class", "majority"]),
-        ("evaluate Bananas --model majority", ["majority", "last-class"]),
-        ("evaluate TrumpApproval", ["adaptive", "last-value", "mean"]),
+        ("evaluate TrumpApproval --model mean", ["mean", "last-value"]),
         ("compare Bananas --models amf", ["amf", "last-class", "majority"]),
     ],
 )
 def test_pages_have_naive_models_too(command, names, run, tmp_path):
     page = tmp_path / "page.html"
     status, _, lines = run(*command.split(), "--limit", 200, "--html", page)
-    assert (status, lines[-1]) == (0, f"wrote the page to {page}")
+    assert (status, lines) == (0, [])
     assert cells_of(page) == names
 
 

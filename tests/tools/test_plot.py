@@ -14,7 +14,7 @@ from river_amf.pages import palette
 pytestmark = pytest.mark.usefixtures("no_figures")
 
 
-def make_comparison(names=("knn", "perceptron", "failed"), floors=()):
+def make_comparison(names=("knn", "perceptron", "failed"), naive=()):
     """Make a comparison: the perceptron has no probabilities, and the last model has failed."""
     rows = [
         (name, 100 * n, 0.5 + 0.1 * n + 0.01 * k, np.nan if name == "perceptron" else 0.1 * (k + n))
@@ -25,7 +25,7 @@ def make_comparison(names=("knn", "perceptron", "failed"), floors=()):
     scores = [*(0.7 + 0.02 * k for k in range(len(names) - 1)), np.nan]
     index = pd.Index(names, name="model")
     table = pd.DataFrame({"accuracy": scores, "log-loss": scores}, index=index)
-    return Comparison("toy", table, curves, floors)
+    return Comparison("toy", table, curves, naive)
 
 
 def learned(names=("a", "b"), labels=(0, 1)):
@@ -42,7 +42,7 @@ def legend(ax):
 @pytest.mark.parametrize(("metric", "n_models"), [("accuracy", 11), ("log-loss", 3)])
 def test_comparison_draws_curves_in_page_colors(metric, n_models):
     names = ["perceptron", *(f"model {k}" for k in range(n_models - 2)), "failed"]
-    comparison = make_comparison(names, floors=names[-2:-1])
+    comparison = make_comparison(names, naive=names[-2:-1])
     ax = plot.comparison(comparison, metric=metric)
     is_error = metric == "log-loss"
     looks = palette.looks(
