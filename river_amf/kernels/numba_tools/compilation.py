@@ -27,8 +27,7 @@ R = TypeVar("R")
 
 KERNELS: list[Kernel] = []
 
-# Without reference counting, which only functions that allocate memory need: it would double the
-# code that has to be compiled.
+# Without reference counting, which would double the code and only allocating functions need.
 _njit = functools.partial(numba.njit, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
 _njit_helper = functools.partial(_njit, no_cpython_wrapper=True)
 
@@ -54,25 +53,19 @@ class Kernel:
         return self._entries[kind]
 
     def _compile(self, kind: int) -> Callable[..., Any]:
-        """Compile the function for the types of its annotations."""
         by_name = {"Forest": FORESTS[kind], "Samples": SAMPLES}
         by_name |= {"int": numba.int64, "float": numba.float64}
         *names, _ = self._function.__annotations__.values()
-        types = [by_name[name] for name in names]
+        types = tuple(by_name[name] for name in names)
         if IS_COMPILED:
-            return uninterrupted(self._compiled.compile, tuple(types))
-
-        def call(*values: Any) -> Any:
-            return self._function(*map(uncompiled, values, types))
-
-        return call
+            return uninterrupted(self._compiled.compile, types)
+        return lambda *values: self._function(*map(uncompiled, values, types))
 
 
 def uninterrupted(call: Callable[[T], R], argument: T) -> R:
     """Make a call in a thread of its own, as signal handlers only interrupt the main thread."""
-    # An exception from a handler, such as Ctrl-C, in the midst of Numba or LLVM can crash the
-    # process at the next compilation. Here the main thread goes on at once, and the next call waits
-    # for the thread to end.
+    # An exception in the midst of LLVM, as by Ctrl-C, can crash the process at the next compilation
+    # (DESIGN.md: compiled code). The next call blocks until this thread has ended.
     executor = ThreadPoolExecutor(1)
     try:
         return executor.submit(call, argument).result()
@@ -113,8 +106,7 @@ def hot(function: F) -> F:
 
 def view(function: F) -> F:
     """Insert the source of a helper into its callers, before compilation."""
-    # This is for helpers that return arrays, which Numba does not support without reference
-    # counting, and for a long helper with one caller.
+    # For helpers that return arrays, which Numba cannot do without reference counting.
     return cast(F, _njit_helper(function, inline="always"))
 
 
@@ -124,10 +116,7 @@ def nothing(forest: Any, *values: Any) -> None:
 
 
 def choose(plain_classifier: Any, classifier: Any, regressor: Any) -> Any:
-    """Return a function that stands for one of these, by the kind of the forest it is called with.
-
-    It is chosen at compile time, by the type of the first argument, the forest.
-    """
+    """Return a function that calls one of these, by the kind of the forest, its first argument."""
     bodies = plain_classifier, classifier, regressor
 
     def call(forest: Any, *values: Any) -> Any:
