@@ -2,9 +2,8 @@
 
 First, open_chunk does what concerns all trees and linear models. Then run_chunk takes each of them
 through all samples of the chunk, in any number of threads. Finally, close_chunk combines their
-predictions. This way, a tree and the chunk stay in the CPU cache. The record of the block says
-whether it is to be predicted, learned, or both, and how far a chunk has come, so that one that was
-interrupted can be finished.
+predictions. This way, a tree and the chunk stay in the CPU cache. The record of the block holds
+whether it is predicted, learned or both, and how far a chunk has come, as it may be interrupted.
 """
 
 from __future__ import annotations

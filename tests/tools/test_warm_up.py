@@ -94,3 +94,29 @@ print(n_interrupts > 3, 2 <= model.n_samples <= 2 + n_interrupts)
 @pytest.mark.skipif(os.name != "posix", reason="needs timers that send signals")
 def test_compiling_survives_interrupts(tmp_path):
     assert run("-c", INTERRUPTED, NUMBA_CACHE_DIR=str(tmp_path)) == ("True True\n", "")
+
+
+FORKED = """
+import os, threading, time
+import numba
+from numba.core.compiler_lock import global_compiler_lock
+import river_amf
+
+def compile_slowly():
+    with global_compiler_lock:
+        has_begun.set()
+        time.sleep(0.3)
+
+has_begun = threading.Event()
+threading.Thread(target=compile_slowly).start()
+has_begun.wait()
+if child := os.fork():
+    print(os.waitpid(child, 0)[1])
+else:
+    os._exit(numba.njit(lambda x: x + 1)(-1))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_child_forked_while_compiling_compiles():
+    assert run("-c", FORKED)[0] == "0\n"

@@ -24,7 +24,7 @@ def run_experts(
     """Predict a sample with all other experts, or learn it in two steps, before and after trees."""
     # A prediction is written to `output`, a `PredictionBuffer`. To learn the sample, its inputs and
     # votes are put into the forest's own arrays first. If it has been predicted, they are in the
-    # buffer, but for the vote on its words, which may be others.
+    # buffer, but for the vote on its words, which may differ.
     settings = forest.settings[0]
     n_features, n_linear_models = settings["n_features"], settings["n_linear_models"]
     x, label = sample_of(sample, n_features)[1], int(target)

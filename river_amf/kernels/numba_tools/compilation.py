@@ -7,11 +7,13 @@ means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.typing.templates import AbstractTemplate, Signature, infer_global
 
 from river_amf.kernels.numba_tools import IS_COMPILED, cache
@@ -64,13 +66,21 @@ class Kernel:
 
 def uninterrupted(call: Callable[[T], R], argument: T) -> R:
     """Make a call in a thread of its own, as signal handlers only interrupt the main thread."""
-    # An exception in the midst of LLVM, as by Ctrl-C, can crash the process at the next compilation
-    # (DESIGN.md: compiled code). The next call blocks until this thread has ended.
+    # (DESIGN.md: compiled code.) After an interrupt, the next call blocks until this has ended.
     executor = ThreadPoolExecutor(1)
     try:
         return executor.submit(call, argument).result()
     finally:
         executor.shutdown(wait=False)
+
+
+if hasattr(os, "register_at_fork"):
+    # A child with a copy of the lock, held by a thread that it does not have, could never compile.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
@@ -155,12 +165,10 @@ def kinds_in_use() -> set[int]:
 def warm_up() -> None:
     """Compile all kernels now, instead of each when it is first needed.
 
-    They are compiled once for each release, machine and user, in about a minute, and then kept on
-    disk (`NUMBA_CACHE_DIR` says where). Call this when an image is built or a server starts, so
-    that no prediction has to wait. If everything has been compiled before, it is read, in about a
-    second. The command `river-amf warm-up` does the same.
-
-    The logger `river_amf.kernels` says at level INFO when something is compiled.
+    They are compiled once for each release, machine and user, in about a minute, and kept on disk,
+    in the folder `NUMBA_CACHE_DIR` if it is set; later this takes about a second. Call it when an
+    image is built or a server starts, so that no prediction is delayed. The command `river-amf
+    warm-up` does the same. The logger `river_amf.kernels` logs compilation at level INFO.
 
     Examples
     --------

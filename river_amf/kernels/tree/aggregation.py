@@ -66,11 +66,11 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
             g = p
             faded_share = share
         else:
-            own_share, rest = estimates.shares(node)
+            own_share, passed_on = estimates.shares(node)
             estimates.multiply_odds(node, p / g)
-            g = own_share * p + rest * g
+            g = own_share * p + passed_on * g
             if tree.settings["use_aggregation"]:
-                faded_share = own_share * share + rest * faded_share
+                faded_share = own_share * share + passed_on * faded_share
         if index == changed:
             g *= growth
         tree.counts[unsigned(index), label] += 1.0
