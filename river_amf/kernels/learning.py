@@ -201,10 +201,8 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
         recent = recent_values(forest)
         made_by[layout.FAST_ERROR], made_by[layout.SLOW_ERROR], made_by[layout.LAST_TARGET] = recent
     if settings["task"] == layout.REGRESSION:
-        made_by[layout.LOCATION_THEN], made_by[layout.SPREAD_THEN] = (
-            proba[layout.LOCATION],
-            proba[layout.SPREAD],
-        )
+        made_by[layout.LOCATION_THEN] = proba[layout.LOCATION]
+        made_by[layout.SPREAD_THEN] = proba[layout.SPREAD]
     return DONE
 
 

@@ -64,28 +64,26 @@ def test_compiling_is_announced_once(level, is_terminal, monkeypatch, caplog, ca
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
     kernel = cache.KernelCache(run)  # of which there is no compiled code
     assert [kernel.load_overload((), cpu_target.target_context) for _ in range(2)] == [None, None]
-    levels = [record.levelname for record in caplog.records]
-    assert levels == (["INFO", "DEBUG", "DEBUG"] if level == logging.DEBUG else [])
+    levels = "INFO DEBUG DEBUG" if level == logging.DEBUG else ""
+    assert [record.levelname for record in caplog.records] == levels.split()
     printed = capsys.readouterr().err.count("river_amf: compiling the kernels of the forest, once")
     assert printed == (is_terminal and level > logging.INFO)
 
 
 # an exception in the midst of LLVM could crash the process at the next compilation
 INTERRUPTED = """
-import itertools
-import signal
+import itertools, signal
+from contextlib import suppress
 from river_amf import AMFClassifier
 
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 model = AMFClassifier(n_estimators=2, seed=1)
 for n_interrupts in itertools.count():
     signal.setitimer(signal.ITIMER_REAL, 0.3)
-    try:
+    with suppress(KeyboardInterrupt):
         model.learn_one({"a": 1.0}, True)
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         break
-    except KeyboardInterrupt:
-        continue
 model.learn_one({"a": 2.0}, False)
 print(n_interrupts > 3, 2 <= model.n_samples <= 2 + n_interrupts)
 """

@@ -117,10 +117,8 @@ def learn_linear_model(
     n_labels, n_features = settings["n_labels"], settings["n_features"]
     step, n_inputs = COSINE_STEP, 1 + N_COSINES
     if v == LOGISTIC:  # (DESIGN.md: linear experts)
-        step, n_inputs = (
-            STEP * math.sqrt(FEW_FEATURES / max(n_features, FEW_FEATURES)),
-            1 + n_features,
-        )
+        n_inputs = 1 + n_features
+        step = STEP * math.sqrt(FEW_FEATURES / max(n_features, FEW_FEATURES))
     for c in range(n_labels):
         error = math.exp(vote[c]) - (c == label)
         if abs(error) < TINY_ERROR:
