@@ -9,16 +9,8 @@ From the lowest layer to the highest:
 - `regression`: what nodes predict of a real target, trends, and the stack that weighs them;
 - `learning`, `chunks`: the kernels that Python calls, for one sample and for a part of a block.
 
-They follow `river_amf/DESIGN.md` and the papers that it is based on: [AMF] Mourtada,
-Gaiffas, Scornet, *AMF: Aggregated Mondrian Forests for Online Learning* (2021); [MF]
-Lakshminarayanan, Roy, Teh, *Mondrian Forests* (2014); [CTW] Willems, Shtarkov, Tjalkens, *The
-Context-Tree Weighting Method* (1995); [FS] Herbster, Warmuth, *Tracking the Best Expert* (1998).
-DESIGN.md has the other sources.
-
-Notation: node v has counts n_v(c) with sum N_v; there are C classes; a is the Dirichlet parameter,
-eta the step and b the split prior; r_v is called log_odds in the code; log g is the growth of log
-wbar that a child passes on to its parent. Of a real target, a node has the weight N_v, the mean m_v
-and the sum of squares S_v instead of counts.
+Comments cite the sections of DESIGN.md, which has the notation and the sources. Log-odds r_v are
+`log_odds`, and log g is the growth of log wbar that a child passes on to its parent.
 """
 
 from river_amf.kernels.chunks import CLOSED, OPEN, UNOPENED, close_chunk, open_chunk, run_chunk

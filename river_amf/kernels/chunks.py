@@ -2,24 +2,13 @@
 
 First, open_chunk does what concerns all trees and linear models. Then run_chunk takes each of them
 through all samples of the chunk, in any number of threads. Finally, close_chunk combines their
-predictions. This way, a tree and the chunk stay in the CPU cache. The record of the block says
-whether it is to be predicted, learned, or both, and how far a chunk has come, so that one that was
-interrupted can be finished.
+predictions. This way, a tree and the chunk stay in the CPU cache. The record of the block holds
+whether it is predicted, learned or both, and how far a chunk has come, as it may be interrupted.
 """
 
 from __future__ import annotations
 
-from river_amf.kernels.by_kind import (
-    follow_trends,
-    learn_tree,
-    learn_vote,
-    pool_votes,
-    run_linear_model,
-    score_tree,
-    standardise,
-    take_vote,
-    weigh_features,
-)
+from river_amf.kernels import by_kind
 from river_amf.kernels.classification.linear_models import timescale_of
 from river_amf.kernels.classification.opinion_pool import copy_vote, fill_unknown, mean_votes
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
@@ -33,14 +22,9 @@ from river_amf.kernels.numba_tools.arrays import (
     tree_of,
 )
 from river_amf.kernels.numba_tools.compilation import kernel
+from river_amf.kernels.tree import sample_store
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import needs_tree_votes, tree_lacks
-from river_amf.kernels.tree.sample_store import (
-    count_late,
-    have_released,
-    is_keeping_rows,
-    store_row,
-)
 from river_amf.state.layout import DELAY, N_KNOWN, SAMPLE_NUMBER, TREND_THEN
 
 UNOPENED, OPEN, CLOSED = 0, 1, 2  # stages of a chunk
@@ -51,8 +35,8 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
     """Clip outliers, update split intensities, and store the samples that will be learned."""
     at, learns = samples.handle, samples.handle["learns"]
     settings = forest.settings[0]
-    n_late = count_late(settings, forest.trees)
-    keeps_rows = is_keeping_rows(settings, forest.trees, n_late)
+    n_late = sample_store.count_late(settings, forest.trees)
+    keeps_rows = sample_store.is_keeping_rows(settings, forest.trees, n_late)
     for t in range(len(samples.next_samples)):
         samples.next_samples[t] = start
     n_features, n_tree_targets = settings["n_features"], len(samples.intensities)
@@ -61,24 +45,26 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
         clip_outliers(forest, samples.values[i], n_features, x)
         is_learned = learns and samples.weights[i] > 0.0
         for timescale in range(len(forest.standards)):
-            standardise(
+            by_kind.standardise(
                 forest, timescale, x, is_learned, samples.standardised[timescale, i - start]
             )
         target, weight = samples.targets[i], samples.weights[i]
         samples.tree_targets[0, i - start] = target
         if n_tree_targets > 1:
             z, terms, votes = samples.standardised[0, i - start], samples.terms[0], samples.votes
-            follow_trends(forest, x, z, terms, votes, i - start, True, is_learned, target, weight)
+            by_kind.follow_trends(
+                forest, x, z, terms, votes, i - start, True, is_learned, target, weight
+            )
             for tree_target in range(n_tree_targets if is_learned else 0):
                 samples.tree_targets[tree_target, i - start] = forest.tree_targets[tree_target]
         if is_learned:
             update_intensity(forest, samples.values[i])
             if settings["relevance"]:
                 target = samples.tree_targets[0, i - start]
-                weigh_features(forest, samples.values[i], target, weight)
+                by_kind.weigh_features(forest, samples.values[i], target, weight)
             row = NONE
             if keeps_rows:
-                row = store_row(forest, x, int(target), weight)
+                row = sample_store.store_row(forest, x, int(target), weight)
             samples.rows[i - start] = row
         for tree_target in range(n_tree_targets if learns else 0):
             for j in range(n_features):
@@ -111,31 +97,28 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
             samples.next_samples[t] = i
             x, context = samples.clipped[i - start], samples.contexts[i - start]
             if settings["has_categories"]:
+                key, n_features = forest.trees[t]["key"], settings["n_features"]
+                code_row(forest.is_categorical, n_features, key, x, samples.coded[t])
                 x = samples.coded[t]
-                key = forest.trees[t]["key"]
-                n_features = settings["n_features"]
-                code_row(forest.is_categorical, n_features, key, samples.clipped[i - start], x)
+            vote, weight = samples.votes[t, i - start], samples.weights[i]
             if context[DELAY] > 0.0:
-                copy_vote(samples.late_votes[t, i - start], samples.votes[t, i - start])
+                copy_vote(samples.late_votes[t, i - start], vote)
             elif takes_votes:
-                take_vote(forest, t, x, samples.votes[t, i - start])
-            weight = samples.weights[i]
+                by_kind.take_vote(forest, t, x, vote)
             if learns and weight > 0.0:
                 missing = tree_lacks(forest, t, 1)
                 if missing == NOTHING:
                     tree = tree_of(forest, t, samples.intensities[tree_target, i - start])
-                    target, row = (
-                        samples.tree_targets[tree_target, i - start],
-                        samples.rows[i - start],
-                    )
-                    missing = learn_tree(forest, tree, x, target, weight, context, row)
+                    target = samples.tree_targets[tree_target, i - start]
+                    row = samples.rows[i - start]
+                    missing = by_kind.learn_tree(forest, tree, x, target, weight, context, row)
                 if missing != NOTHING:
                     return missing
                 if settings["judges_trees"]:
-                    own = samples.tree_targets[tree_target, i - start]
+                    target = samples.tree_targets[tree_target, i - start]
                     if context[DELAY] > 0.0 and tree_target > 0:
-                        own = samples.tree_targets[0, i - start] - context[TREND_THEN]
-                    score_tree(forest, t, samples.votes[t, i - start], own, weight, context)
+                        target = samples.tree_targets[0, i - start] - context[TREND_THEN]
+                    by_kind.score_tree(forest, t, vote, target, weight, context)
         samples.next_samples[t] = stop
     for v in range(max(first - n_trees, 0), end - n_trees):
         inputs, standardised = samples.inputs[v], samples.standardised[timescale_of(v)]
@@ -143,9 +126,8 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
             weight = samples.weights[i]
             label = int(samples.targets[i]) if learns and weight > 0.0 else NONE
             x, vote = samples.clipped[i - start], samples.votes[n_trees + v, i - start]
-            run_linear_model(
-                forest, v, x, standardised[i - start], inputs, vote, True, label, weight
-            )
+            z = standardised[i - start]
+            by_kind.run_linear_model(forest, v, x, z, inputs, vote, True, label, weight)
             if samples.contexts[i - start, DELAY] > 0.0:
                 copy_vote(samples.late_votes[n_trees + v, i - start], vote)
         samples.next_samples[n_trees + v] = stop
@@ -161,13 +143,15 @@ def close_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> int:
     if settings["learns_vote"]:
         for i in range(start, stop):
             if predicts:
-                pool_votes(forest, samples.votes, i - start, samples.answers[i])
+                by_kind.pool_votes(forest, samples.votes, i - start, samples.answers[i])
             if learns and samples.weights[i] > 0.0:
                 weight = samples.weights[i]
                 context = samples.contexts[i - start]
-                learn_vote(forest, samples.votes, i - start, samples.targets[i], weight, context)
+                by_kind.learn_vote(
+                    forest, samples.votes, i - start, samples.targets[i], weight, context
+                )
     else:
         for i in range(start, stop if predicts else start):
             mean_votes(settings, samples.votes, i - start, samples.answers[i])
     at["stage"] = CLOSED
-    return RELEASED if have_released(forest, at["n_late"] if learns else 0) else DONE
+    return RELEASED if sample_store.have_released(forest, at["n_late"] if learns else 0) else DONE

@@ -6,17 +6,9 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.by_kind import (
-    learn_tree,
-    learn_vote,
-    pool_votes,
-    run_experts,
-    score_tree,
-    take_vote,
-    weigh_features,
-)
+from river_amf.kernels import by_kind
 from river_amf.kernels.classification.experts import LEARN, PREDICT, PREDICTED, UNPREDICTED
-from river_amf.kernels.classification.opinion_pool import copy_votes, fill_unknown, mean_votes
+from river_amf.kernels.classification.opinion_pool import copy_vote, fill_unknown, mean_votes
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
 from river_amf.kernels.numba_tools.arrays import (
     DONE,
@@ -35,33 +27,11 @@ from river_amf.kernels.numba_tools.arrays import (
 )
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
 from river_amf.kernels.regression.target_pool import recent_values
+from river_amf.kernels.tree import sample_store
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
 from river_amf.kernels.tree.readiness import count_ready, has_experts, needs_tree_votes
-from river_amf.kernels.tree.sample_store import (
-    count_late,
-    have_released,
-    is_keeping_rows,
-    is_listed,
-    store_row,
-)
 from river_amf.kernels.tree.structure import hull_of_rows, is_leaf, next_node, pass_on
-from river_amf.state.layout import (
-    DELAY,
-    FAST_ERROR,
-    LAST_TARGET,
-    LOCATION,
-    LOCATION_THEN,
-    N_KNOWN,
-    N_LEARNED,
-    REGRESSION,
-    RESTARTED,
-    SAMPLE_NUMBER,
-    SLOW_ERROR,
-    SPREAD,
-    SPREAD_THEN,
-    TREND_THEN,
-    VERSION,
-)
+from river_amf.state import layout
 
 # One record per node on the path.
 VISIT = np.dtype(
@@ -107,9 +77,9 @@ def learn_sample(
     forest: Forest, sample: int, target: float, weight: float, output: int, is_late: int
 ) -> int:
     """Learn a sample in every tree; return one of `answers`, such as which capacity is used up."""
-    # `target` is the index of the label, or a number. `arena` is the address of its handle, and
-    # `sample` that of (3, n_features) values: the encoded sample, a buffer for it without outliers,
-    # and a buffer for one tree's coding of it; and of its words, if there are any (`SparseSample`).
+    # `target` is the index of the label, or a number. `sample` is the address of (3, n_features)
+    # values: the encoded sample, a buffer for it without outliers, and one for a tree's coding of
+    # it; and of its words, if there are any (`SparseSample`).
     # `output` is that of predict_sample, which may have predicted this very sample. With `is_late`,
     # an older prediction of it is in `late_votes` and `context`; if it is still in `output`, the
     # answer is OCCUPIED. If capacity or memory runs out, the same call continues where this one
@@ -119,49 +89,49 @@ def learn_sample(
     n_features, first_tree = settings["n_features"], handle["next_tree"]
     values = sample_of(sample, n_features)
     if first_tree == NONE:
-        handle["n_late"] = count_late(settings, trees)
+        handle["n_late"] = sample_store.count_late(settings, trees)
     n_late = handle["n_late"]
-    keeps_rows = is_keeping_rows(settings, trees, n_late)
+    keeps_rows = sample_store.is_keeping_rows(settings, trees, n_late)
     has_votes = False
     if first_tree == NONE:
         if not canonicalise(values[0], n_features):
             return INFINITE
         if not (total_weight(forest) + weight <= settings["largest_total"]):
             return TOO_HEAVY
-        _, own_votes, made_by, seen = output_of(output, forest)
-        is_own = made_by[VERSION] >= 0.0 and is_same(values[0], seen)
-        is_now = made_by[VERSION] == handle["version"]
-        if is_own and not is_now and made_by[N_LEARNED] >= 0.0:
+        _, votes_before, made_by, seen = output_of(output, forest)
+        was_predicted = made_by[layout.VERSION] >= 0.0 and is_same(values[0], seen)
+        is_now = made_by[layout.VERSION] == handle["version"]
+        if was_predicted and not is_now and made_by[layout.N_LEARNED] >= 0.0:
             return OCCUPIED
         n_ready = count_ready(forest, np.int64(1), keeps_rows)  # type: ignore[arg-type]  # compiled for int64
         if n_ready < 0:
             return n_ready
-        context[SAMPLE_NUMBER] = counters["n_learned"]
+        context[layout.SAMPLE_NUMBER] = counters["n_learned"]
         if not is_late:
-            context[DELAY] = 0.0
+            context[layout.DELAY] = 0.0
             for t in range(len(trees)):
-                context[RESTARTED + t] = 0.0
-            has_votes = is_own and is_now and settings["learns_vote"] > 0
-            if has_votes:
-                copy_votes(own_votes, forest.votes)
+                context[layout.RESTARTED + t] = 0.0
+            has_votes = was_predicted and is_now and settings["learns_vote"] > 0
+            for voter in range(len(forest.votes) if has_votes else 0):
+                copy_vote(votes_before[voter, 0], forest.votes[voter, 0])
         clip_outliers(forest, values[0], n_features, values[1])
         forest.tree_targets[0] = target
         if has_experts(settings):
             stage = PREDICTED if has_votes else UNPREDICTED
-            run_experts(forest, sample, output, stage, target, weight)
+            by_kind.run_experts(forest, sample, output, stage, target, weight)
         update_intensity(forest, values[0])
         if settings["relevance"]:
-            weigh_features(forest, values[0], forest.tree_targets[0], weight)
+            by_kind.weigh_features(forest, values[0], forest.tree_targets[0], weight)
         if keeps_rows:
-            store_row(forest, values[1], int(target), weight)
-        if is_own:  # the label is here
-            made_by[N_LEARNED] = -1.0
-        if context[DELAY] > 0.0:
-            fill_unknown(forest, forest.late_votes, 0, int(context[N_KNOWN]))
+            sample_store.store_row(forest, values[1], int(target), weight)
+        if was_predicted:
+            made_by[layout.N_LEARNED] = -1.0
+        if context[layout.DELAY] > 0.0:
+            fill_unknown(forest, forest.late_votes, 0, int(context[layout.N_KNOWN]))
         handle["version"] += 1
         counters["n_learned"] += 1
         handle["target"], handle["weight"] = target, weight
-    has_late_votes = context[DELAY] > 0.0
+    has_late_votes = context[layout.DELAY] > 0.0
     votes = forest.late_votes if has_late_votes else forest.votes
     n_tree_targets = len(forest.tree_targets)
     row = counters["n_rows"] - 1
@@ -171,76 +141,75 @@ def learn_sample(
         if settings["has_categories"]:
             code_row(forest.is_categorical, n_features, trees[t]["key"], values[1], x)
         if needs_tree_votes(settings) and not has_votes and not has_late_votes:
-            take_vote(forest, t, x, forest.votes[t, 0])
+            by_kind.take_vote(forest, t, x, forest.votes[t, 0])
         tree_target = t % n_tree_targets
-        own = forest.tree_targets[tree_target]
+        own_target = forest.tree_targets[tree_target]
         tree = tree_of(forest, t, forest.intensity[tree_target])
-        missing = learn_tree(forest, tree, x, own, weight, context, row)
+        missing = by_kind.learn_tree(forest, tree, x, own_target, weight, context, row)
         if missing != NOTHING:
             return missing
         if settings["judges_trees"]:
             if has_late_votes and tree_target > 0:
-                own = forest.tree_targets[0] - context[TREND_THEN]
-            score_tree(forest, t, votes[t, 0], own, weight, context)
+                own_target = forest.tree_targets[0] - context[layout.TREND_THEN]
+            by_kind.score_tree(forest, t, votes[t, 0], own_target, weight, context)
     handle["next_tree"] = NONE
     if settings["learns_vote"]:
-        learn_vote(forest, votes, 0, target, weight, context)
+        by_kind.learn_vote(forest, votes, 0, target, weight, context)
     if has_experts(settings):
-        run_experts(forest, sample, output, LEARN, target, weight)
-    if keeps_rows and not is_listed(forest.links, row):
+        by_kind.run_experts(forest, sample, output, LEARN, target, weight)
+    if keeps_rows and not sample_store.is_listed(forest.links, row):
         counters["n_rows"] = row
-    return RELEASED if have_released(forest, n_late) else DONE
+    return RELEASED if sample_store.have_released(forest, n_late) else DONE
 
 
 @quick_kernel
 def predict_sample(forest: Forest, sample: int, output: int) -> int:
     """Write the forest's prediction to the start of `output`; return DONE, INFINITE or OCCUPIED."""
-    # The arguments are addresses: of the arena's handle; of (3, n_features) values, as in
-    # learn_sample; and of a `state.arena.PredictionBuffer`. A prediction is the probabilities of
-    # the labels seen so far, which sum to 1, or what `layout` says of real targets.
+    # `sample` is as in learn_sample, `output` the address of a `state.arena.PredictionBuffer`. A
+    # prediction is the probabilities of the labels seen so far, or an answer (`layout.ANSWER`).
     settings = forest.settings[0]
     values = sample_of(sample, settings["n_features"])
     proba, votes, made_by, seen = output_of(output, forest)
     if not canonicalise(values[0], values.shape[1]):
         return INFINITE
-    is_now = made_by[VERSION] == forest.handle["version"] and is_same(values[0], seen)
-    if made_by[N_LEARNED] >= 0.0 and not is_now:
+    is_now = made_by[layout.VERSION] == forest.handle["version"] and is_same(values[0], seen)
+    if made_by[layout.N_LEARNED] >= 0.0 and not is_now:
         return OCCUPIED
-    made_by[VERSION] = made_by[N_LEARNED] = -1.0
+    made_by[layout.VERSION] = made_by[layout.N_LEARNED] = -1.0
     clip_outliers(forest, values[0], values.shape[1], values[1])
     x = values[2] if settings["has_categories"] else values[1]
     for t in range(len(forest.trees)):
         if settings["has_categories"]:
             key = forest.trees[t]["key"]
             code_row(forest.is_categorical, values.shape[1], key, values[1], x)
-        take_vote(forest, t, x, votes[t, 0])
+        by_kind.take_vote(forest, t, x, votes[t, 0])
     if settings["learns_vote"]:
         if has_experts(settings):
-            run_experts(forest, sample, output, PREDICT, 0.0, 0.0)
-        pool_votes(forest, votes, 0, proba)
+            by_kind.run_experts(forest, sample, output, PREDICT, 0.0, 0.0)
+        by_kind.pool_votes(forest, votes, 0, proba)
     else:
         mean_votes(settings, votes, 0, proba)
         if not settings["judges_trees"]:
             return DONE
     for j in range(values.shape[1]):
         seen[j] = values[0, j]
-    made_by[VERSION] = forest.handle["version"]
+    made_by[layout.VERSION] = forest.handle["version"]
     if settings["max_delayed_labels"] > 0:
-        made_by[N_LEARNED] = forest.counters[0]["n_learned"]
-    made_by[N_KNOWN] = settings["n_labels"]
+        made_by[layout.N_LEARNED] = forest.counters[0]["n_learned"]
+    made_by[layout.N_KNOWN] = settings["n_labels"]
     if settings["is_stacked"]:
         recent = recent_values(forest)
-        made_by[FAST_ERROR], made_by[SLOW_ERROR], made_by[LAST_TARGET] = recent
-    if settings["task"] == REGRESSION:
-        made_by[LOCATION_THEN], made_by[SPREAD_THEN] = proba[LOCATION], proba[SPREAD]
+        made_by[layout.FAST_ERROR], made_by[layout.SLOW_ERROR], made_by[layout.LAST_TARGET] = recent
+    if settings["task"] == layout.REGRESSION:
+        made_by[layout.LOCATION_THEN] = proba[layout.LOCATION]
+        made_by[layout.SPREAD_THEN] = proba[layout.SPREAD]
     return DONE
 
 
 @quick_kernel
 def trace_sample(forest: Forest, t: int, sample: int, visits: int) -> int:
     """Record the nodes that predict_tree visits in tree `t`, and return their number."""
-    # `arena` and `sample` are addresses, as in predict_sample. `visits` is the address of records
-    # of dtype VISIT, as many as the tree has nodes.
+    # `visits` is the address of records of dtype VISIT, as many as the tree has nodes.
     settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
     n_features = settings["n_features"]
     values = sample_of(sample, n_features)
@@ -269,16 +238,8 @@ def trace_sample(forest: Forest, t: int, sample: int, visits: int) -> int:
 def hull_of_leaf(forest: Forest, t: int, row: int, box: int) -> None:
     """Write the hull of the samples that a leaf keeps, whose list starts at `row`."""
     # `box` is the address of (2, n_features) values, filled with NaN.
-    n_features = forest.settings[0]["n_features"]
-    hull_of_rows(
-        forest.is_categorical,
-        n_features,
-        forest.trees[t]["key"],
-        forest.rows,
-        forest.links[t],
-        row,
-        array_at(box, (2, n_features), np.float64),
-    )
+    hull = array_at(box, (2, forest.settings[0]["n_features"]), np.float64)
+    hull_of_rows(forest, tree_of(forest, t, forest.intensity[0]), row, hull)
 
 
 @quick_kernel

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
+from river_amf.kernels.classification import sparse_model
 from river_amf.kernels.classification.linear_models import run_linear_model, timescale_of
-from river_amf.kernels.classification.sparse_model import (
-    count_words,
-    learn_sparse,
-    predict_sparse,
-    words_of,
-)
 from river_amf.kernels.features.standardisation import standardise
 from river_amf.kernels.numba_tools.arrays import (
     NONE,
-    Array,
     Forest,
     inputs_of,
     output_of,
     sample_of,
 )
-from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.compilation import helper
 
 PREDICT, UNPREDICTED, PREDICTED, LEARN = 0, 1, 2, 3  # what to do with a sample
 
@@ -30,7 +24,7 @@ def run_experts(
     """Predict a sample with all other experts, or learn it in two steps, before and after trees."""
     # A prediction is written to `output`, a `PredictionBuffer`. To learn the sample, its inputs and
     # votes are put into the forest's own arrays first. If it has been predicted, they are in the
-    # buffer, but for the vote on its words, which may be others.
+    # buffer, but for the vote on its words, which may differ.
     settings = forest.settings[0]
     n_features, n_linear_models = settings["n_features"], settings["n_linear_models"]
     x, label = sample_of(sample, n_features)[1], int(target)
@@ -38,7 +32,10 @@ def run_experts(
     if stage == PREDICT:
         votes, (standardised, inputs) = output_of(output, forest)[1], inputs_of(output, forest)
     elif stage == PREDICTED:
-        copy_inputs(inputs_of(output, forest)[1], inputs)
+        predicted = inputs_of(output, forest)[1]
+        for v in range(len(inputs)):
+            for i in range(inputs.shape[2]):
+                inputs[v, 0, i], inputs[v, 1, i] = predicted[v, 0, i], predicted[v, 1, i]
     for timescale in range(len(standardised) if stage != LEARN else 0):
         standardise(forest, timescale, x, stage != PREDICT, standardised[timescale])
     for v in range(n_linear_models if stage != PREDICTED else 0):
@@ -46,21 +43,12 @@ def run_experts(
         own_label = label if stage == LEARN else NONE
         run_linear_model(forest, v, x, z, inputs[v], vote, stage != LEARN, own_label, weight)
     if settings["n_words"] > 0:
-        words = words_of(sample, n_features, True)
+        words = sparse_model.words_of(sample, n_features, True)
         if settings["has_sparse_expert"]:
             vote = votes[len(votes) - 1, 0]
             if stage == LEARN:
-                learn_sparse(forest, words, vote, label, weight)
+                sparse_model.learn_sparse(forest, words, vote, label, weight)
             else:
-                predict_sparse(forest, words, vote)
+                sparse_model.predict_sparse(forest, words, vote)
         if stage == LEARN:
-            count_words(forest, words, label, weight)
-
-
-@hot
-def copy_inputs(inputs: Array, out: Array) -> None:
-    """Copy the inputs of all linear models."""
-    for v in range(len(inputs)):
-        for i in range(inputs.shape[2]):
-            out[v, 0, i] = inputs[v, 0, i]
-            out[v, 1, i] = inputs[v, 1, i]
+            sparse_model.count_words(forest, words, label, weight)

@@ -31,14 +31,6 @@ def timescale_of(v: int) -> int:
     return v - 1 if v > 1 else 0
 
 
-@hot
-def step_of(v: int, n_features: int) -> float:
-    """Return the step h of a linear model (DESIGN.md: linear experts)."""
-    if v > LOGISTIC:
-        return COSINE_STEP
-    return STEP * math.sqrt(FEW_FEATURES / max(n_features, FEW_FEATURES))
-
-
 @helper
 def run_linear_model(
     forest: Forest,
@@ -65,16 +57,16 @@ def predict_linear_model(
     """Write the inputs of a linear model, and its log p(c) for the labels seen so far."""
     settings = forest.settings[0]
     n_labels, n_features = settings["n_labels"], settings["n_features"]
-    own, n_inputs = inputs[0], 1 + n_features
-    own[0] = 1.0
+    terms, n_inputs = inputs[0], 1 + n_features
+    terms[0] = 1.0
     if v == LOGISTIC:
         for j in range(n_features):
-            own[1 + j] = standardised[j]
+            terms[1 + j] = standardised[j]
     else:
         n_inputs = 1 + N_COSINES
-        take_cosines(forest, v - 1, standardised, inputs[1], own, 1)
+        take_cosines(forest, v - 1, standardised, inputs[1], terms, 1)
     for c in range(n_labels):
-        vote[c] = dot(forest.linear_coefficients[v, c], own, n_inputs)
+        vote[c] = dot(forest.linear_coefficients[v, c], terms, n_inputs)
     n_before = 0  # categorical features before this one
     for j in range(n_features if v == LOGISTIC and settings["has_categories"] else 0):
         if forest.is_categorical[j]:
@@ -123,8 +115,10 @@ def learn_linear_model(
     """Learn a sample in a linear model that has just predicted it."""
     settings, trust = forest.settings[0], weight if weight < 1.0 else 1.0
     n_labels, n_features = settings["n_labels"], settings["n_features"]
-    step, n_inputs = step_of(v, n_features), 1 + (n_features if v == LOGISTIC else N_COSINES)
-    own = inputs[0]
+    step, n_inputs = COSINE_STEP, 1 + N_COSINES
+    if v == LOGISTIC:  # (DESIGN.md: linear experts)
+        n_inputs = 1 + n_features
+        step = STEP * math.sqrt(FEW_FEATURES / max(n_features, FEW_FEATURES))
     for c in range(n_labels):
         error = math.exp(vote[c]) - (c == label)
         if abs(error) < TINY_ERROR:
@@ -132,7 +126,7 @@ def learn_linear_model(
         error *= trust
         weights, squares = forest.linear_coefficients[v, c], forest.linear_squares[v, c]
         for i in range(n_inputs):
-            value = own[i]
+            value = inputs[0, i]
             gradient = error * value
             square = faded_square(squares[i], gradient)
             squares[i] = square if value != 0.0 else squares[i]

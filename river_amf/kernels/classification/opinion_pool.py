@@ -118,13 +118,6 @@ def gradient_of(vote: Array, proba: Array, label: int, n_labels: int) -> float:
 
 
 @hot
-def copy_votes(votes: Array, out: Array) -> None:
-    """Copy the votes on a sample."""
-    for t in range(len(votes)):
-        copy_vote(votes[t, 0], out[t, 0])
-
-
-@hot
 def copy_vote(vote: Array, out: Array) -> None:
     """Copy the vote of a tree or another voter."""
     for c in range(len(vote)):

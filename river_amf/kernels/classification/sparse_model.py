@@ -26,7 +26,7 @@ LARGEST_INPUT = 10.0  # inputs are clipped to it
 LARGEST_VALUE = 1e140  # so that sums of squares stay finite
 FEW_USES = 20.0  # after these, an outlier is clipped to LARGEST_INPUT before it is counted
 
-LEAST_USES = 5.0  # of a word that gets a column because it tells of the label
+LEAST_USES = 5.0  # of a word that gets a column because it is informative
 SURPRISE = 11.0  # and by how many square roots of its degrees of freedom it has to exceed chance
 COMMON = 0.5  # the share of samples in which a word is an ordinary number,
 LEAST_SAMPLES = 20.0  # after so many samples

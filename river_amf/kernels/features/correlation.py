@@ -8,15 +8,7 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.features.intensity import (
-    LARGEST_NEWEST,
-    RELEVANCE_MEMORY,
-    filled,
-    relevance_scale,
-    scaled_down,
-    trusted,
-    weigh_feature,
-)
+from river_amf.kernels.features import intensity
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import N_BINS, N_BUCKETS
@@ -32,15 +24,15 @@ LARGEST_SPREAD = 1e110  # of deviations whose products can be summed
 def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
     counters = forest.counters[0]
-    taken = trusted(weight) * counters["newest_weight"]
-    weigh_for(forest, 0, x, forest.features, forest.moments, forest.buckets, target, taken)
+    trust = intensity.trusted(weight) * counters["newest_weight"]
+    weigh_for(forest, 0, x, forest.features, forest.moments, forest.buckets, target, trust)
     if len(forest.residual_features) > 0:  # half of the trees learn residuals
         features, moments = forest.residual_features, forest.residual_moments
         residual = forest.tree_targets[1]
-        weigh_for(forest, 1, x, features, moments, forest.residual_buckets, residual, taken)
-    counters["newest_weight"] /= 1.0 - 1.0 / RELEVANCE_MEMORY
+        weigh_for(forest, 1, x, features, moments, forest.residual_buckets, residual, trust)
+    counters["newest_weight"] /= 1.0 - 1.0 / intensity.RELEVANCE_MEMORY
     newest = counters["newest_weight"]
-    if newest > LARGEST_NEWEST:
+    if newest > intensity.LARGEST_NEWEST:
         rescale_statistics(forest.features, forest.moments, forest.buckets, newest)
         rescale_statistics(
             forest.residual_features, forest.residual_moments, forest.residual_buckets, newest
@@ -60,12 +52,14 @@ def weigh_for(
     weight: float,
 ) -> None:
     """Do the work of weigh_features for one tree target."""
-    scale = relevance_scale(forest, features, FLOOR)
+    scale = intensity.relevance_scale(forest, features, FLOOR)
     for j in range(forest.settings[0]["n_features"]):
         feature = features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
-        value = filled(forest, j, x[j])
-        base = weigh_feature(forest, tree_target, j, scale * (FLOOR + feature["relevance"]))
+        value = intensity.filled(forest, j, x[j])
+        base = intensity.weigh_feature(
+            forest, tree_target, j, scale * (FLOOR + feature["relevance"])
+        )
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue
         if forest.is_categorical[j]:
@@ -132,7 +126,7 @@ def rescale_statistics(features: Array, moments: Array, buckets: Array, factor: 
     """Divide all weights of past samples by a factor."""
     for j in range(len(features)):
         feature = features[j]
-        feature["weight"] = scaled_down(feature["weight"], factor)
+        feature["weight"] = intensity.scaled_down(feature["weight"], factor)
         feature["squares"] /= factor
         feature["squares"] /= factor
         feature["total"] /= factor
@@ -141,6 +135,6 @@ def rescale_statistics(features: Array, moments: Array, buckets: Array, factor: 
         moments[j][PRODUCT] /= factor
         feature["n_used"] = 0.0
         for k in range(N_BUCKETS):
-            weight = scaled_down(buckets[j, k, WEIGHT], factor)
+            weight = intensity.scaled_down(buckets[j, k, WEIGHT], factor)
             buckets[j, k, WEIGHT] = weight
             feature["n_used"] += weight > 0.0

@@ -1,9 +1,8 @@
 """Split intensity: how readily a feature is split, given its range and its relevance.
 
-The range is judged by the first values and by how often later ones are far outside it, so that an
-outlier does not silence a feature (DESIGN.md: outliers). Relevance is how informative a feature has
-recently been about the label: the larger of the correlation ratio eta^2 and Goodman and Kruskal's
-tau (DESIGN.md: relevance). `correlation` has that of a real target.
+The range follows from the first values and from how often later ones are far outside it (DESIGN.md:
+outliers). Relevance is the larger of the correlation ratio eta^2 and Goodman and Kruskal's tau
+(DESIGN.md: relevance). `correlation` has that of a real target.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import N_BINS, N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
-MAX_DROPPED = 2  # maximum number of outliers at each end of the values that a range is judged by
+MAX_DROPPED = 2  # most outliers at each end of the values that a range follows from
 CREDIT_NEEDED = 5.0  # the number of values far outside that makes the range wider
 CREDIT_LOST = 0.05  # how much of that credit each value inside the range takes back
 
@@ -38,8 +37,6 @@ def filled(forest: Forest, j: int, value: float) -> float:
 @hot
 def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) -> None:
     """Copy a sample, fill in missing values, and clip outliers to the ends of the range."""
-    # Otherwise, a tree would split an outlier off near its root, into a cell with hardly any
-    # samples.
     for j in range(n_features):
         value = filled(forest, j, values[j])
         value = forest.ranges[0, j] if value < forest.limits[0, j] else value
@@ -49,8 +46,8 @@ def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) ->
 @helper
 def update_intensity(forest: Forest, x: Array) -> None:
     """Update the split intensities for a sample to be learned, and count its values."""
-    # (DESIGN.md: split intensity.) Intensities follow from the ranges including
-    # the sample, and from the relevance before it.
+    # They follow from the ranges with the sample, and the relevance without it (DESIGN.md: split
+    # intensity).
     settings = forest.settings[0]
     for j in range(settings["n_features"]):
         value, feature = x[j], forest.features[j]
@@ -90,8 +87,7 @@ def update_stand_in(forest: Forest, j: int, value: float) -> None:
 @helper
 def take_range(forest: Forest, j: int, value: float) -> None:
     """Extend the range of a feature to a value, unless it may be an outlier."""
-    # Otherwise, a -999 or 1e9 in every thousandth sample would silence the feature. The first
-    # values are judged together; later on, values far outside have to be frequent.
+    # Of the first values, outliers are dropped; later values far outside have to be frequent.
     feature = forest.features[j]
     low, high = forest.ranges[0, j], forest.ranges[1, j]
     if feature["n_recent"] == N_RECENT and max(low - value, value - high) > FAR * (high - low):
@@ -108,7 +104,7 @@ def take_range(forest: Forest, j: int, value: float) -> None:
         feature["n_recent"] = n_recent + 1
         if n_recent + 1 == N_RECENT:
             least, largest = inner_range(recent)
-            if is_nearly_constant(recent):
+            if recent[MAX_DROPPED] == recent[N_RECENT - 1 - MAX_DROPPED]:  # nearly constant
                 recent[1] = recent[N_RECENT - 1]  # the ends of what is now sorted
                 feature["n_recent"] = 2
             elif least > low or largest < high:
@@ -130,12 +126,6 @@ def set_range(forest: Forest, j: int, low: float, high: float) -> None:
 
 
 @hot
-def is_nearly_constant(values: Array) -> bool:
-    """Return whether sorted values are equal, except those that may be outliers (then repeat)."""
-    return values[MAX_DROPPED] == values[len(values) - 1 - MAX_DROPPED]
-
-
-@hot
 def range_intensity(low: float, high: float) -> float:
     """Return one over the width of the range."""
     return min(1.0 / min(high - low, LARGEST_FLOAT), LARGEST_FLOAT) if high > low else 0.0
@@ -144,8 +134,7 @@ def range_intensity(low: float, high: float) -> float:
 @helper
 def inner_range(values: Array) -> tuple[float, float]:
     """Sort values, and return the smallest and the largest of those that are not outliers."""
-    # There are at most MAX_DROPPED outliers at each end, far from the others compared with the
-    # width of the rest.
+    # Up to MAX_DROPPED values at each end are outliers if they are far from the others.
     for i in range(1, len(values)):
         value, k = values[i], i
         while k > 0 and values[k - 1] > value:
@@ -200,7 +189,7 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     n_features, n_classes, label = settings["n_features"], settings["n_classes"], int(target)
     scale = relevance_scale(forest, forest.features, RELEVANCE_FLOOR)
     newest = counters["newest_weight"]
-    taken = trusted(weight) * newest
+    trust = trusted(weight) * newest
     for j in range(n_features):
         feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
@@ -211,13 +200,13 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
         moments, eta2 = forest.moments[j], 0.0
         if forest.is_categorical[j]:
             k = int(value) % N_BUCKETS
-            moments[label, 0] += taken
+            moments[label, 0] += trust
         else:
             place = (value - low) * base * N_BINS  # infinite if the width exceeds float64
             k = int(place) if place < N_BINS else N_BINS - 1
-            eta2 = measure_value(feature, moments[label], value, taken)
+            eta2 = measure_value(feature, moments[label], value, trust)
         bucket = forest.buckets[j, k]
-        tau = count_bucket(feature, moments, bucket, n_classes, label, taken)
+        tau = count_bucket(feature, moments, bucket, n_classes, label, trust)
         feature["relevance"] = min(max(eta2, tau), 1.0)
     counters["newest_weight"] = newest / (1.0 - 1.0 / RELEVANCE_MEMORY)
     if counters["newest_weight"] > LARGEST_NEWEST:
@@ -299,18 +288,6 @@ def count_bucket(
     return max(tau - surplus, 0.0)
 
 
-@helper
-def count_used(buckets: Array) -> int:
-    """Return the number of buckets that are not empty, as old ones fade to zero."""
-    n_used = 0
-    for k in range(N_BUCKETS):
-        size = 0.0
-        for c in range(buckets.shape[1]):
-            size += buckets[k, c]
-        n_used += size > 0.0
-    return n_used
-
-
 @hot
 def scaled_down(weight: float, factor: float) -> float:
     """Return a sum of weights divided by a factor, or 0 if it is negligible."""
@@ -335,4 +312,9 @@ def rescale_statistics(forest: Forest, factor: float) -> None:
             forest.moments[j, c, 0] = scaled_down(forest.moments[j, c, 0], factor)
             for k in range(N_BUCKETS):
                 forest.buckets[j, k, c] = scaled_down(forest.buckets[j, k, c], factor)
-        feature["n_used"] = count_used(forest.buckets[j])
+        feature["n_used"] = 0.0
+        for k in range(N_BUCKETS):
+            size = 0.0
+            for c in range(forest.moments.shape[1]):
+                size += forest.buckets[j, k, c]
+            feature["n_used"] += size > 0.0

@@ -1,7 +1,7 @@
 """Running standardisation of features, at a slow and a fast timescale (DESIGN.md: standards).
 
-At the slow timescale it says how unusual a value is in the stream so far; at the fast one, what is
-high or low compared with the last few dozen samples.
+The slow timescale compares a value with the stream so far, the fast one with the last few dozen
+samples.
 """
 
 from __future__ import annotations

@@ -24,12 +24,10 @@ UNLISTED = -2  # the link of a row that no leaf of the tree keeps
 NEVER = math.inf  # the split time of a node that is not split
 LARGEST_FLOAT = 1.7976931348623157e308
 
-# Types for the reader; arrays and records are those of `layout`.
+# Types of annotations; arrays and records are those of `layout`.
 Array = Any
 Record = Any
 Word = Any  # a uint64 of which only the lower 32 bits are used
-
-
 Forest = Any  # a view of the arrays of `layout.FIELDS`, and of the handle
 Samples = Any  # the same for `layout.BLOCK_FIELDS`
 # One tree's part of a forest: the arrays that have an axis of trees, its record `state`, the

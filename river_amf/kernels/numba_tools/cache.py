@@ -1,20 +1,18 @@
 """Compiled code on disk: Numba's own cache, for all sources of the kernels together.
 
-Numba looks up compiled code by the file of the function that Python calls, and misses changes in
-other files. Here it goes by a hash of all files. Code is kept in the first folder that can be
-written, or that already has some: the user's choice (`NUMBA_CACHE_DIR`), `__pycache__` next to the
-kernels, or the user's cache. If there is none, each process compiles, and warns once.
+It is kept in the first folder that can be written, or that already has some: `NUMBA_CACHE_DIR`,
+`__pycache__` next to the kernels, or the user's cache (DESIGN.md: compiled code).
 """
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import logging
 import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,22 +24,12 @@ from numba.misc.appdirs import AppDirs
 _HERE = Path(__file__).resolve().parents[1]  # the folder of the kernels
 SOURCES = [*sorted(_HERE.rglob("[!.]*.py")), _HERE.parent / "state" / "layout.py"]
 _LOGGER = logging.getLogger("river_amf.kernels")
-_reported: set[str] = set()  # what is reported once, not for each kernel
-
-
-def stamp_of(sources: Iterable[Path]) -> str:
-    """Return a hash of the names and contents of files."""
-    digest = hashlib.sha256()
-    for path in sources:
-        content = path.read_bytes()
-        digest.update(f"{path.name} {len(content)}\n".encode() + content)
-    return digest.hexdigest()
 
 
 def folder() -> Path | None:
     """Return the folder of compiled code, or None."""
-    # In places that installations share, each has its own folder, or they would replace each
-    # other's code. Paths are absolute, because a process may change its folder before it writes.
+    # Installations that share a cache have a folder each, or they would replace each other's code.
+    # Paths are absolute, because a process may change its folder before it writes.
     name = f"river_amf-{hashlib.sha256(os.fsencode(_HERE)).hexdigest()[:16]}"
     places = [_HERE / "__pycache__" / "numba", Path(AppDirs("numba").user_cache_dir) / name]
     if numba.config.CACHE_DIR:
@@ -57,12 +45,12 @@ def folder() -> Path | None:
     return None
 
 
-STAMP, FOLDER = stamp_of(SOURCES), folder()
+FOLDER = folder()
+_PARTS = (part for path in SOURCES for part in (path.name.encode(), path.read_bytes()))
+STAMP = hashlib.sha256(b"\0".join(_PARTS)).hexdigest()
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]
-    """The place of the code, and the version of its sources."""
-
     @classmethod
     def from_function(cls, function: Any, path: str) -> _Locator:
         return cls()
@@ -81,6 +69,19 @@ class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_Locator,)
 
 
+@functools.cache
+def _announce() -> None:
+    """Log that kernels are compiled, once, or print it on a terminal."""
+    kept = f"they are kept in {FOLDER}" if FOLDER else "none is kept"
+    text = (
+        "compiling the kernels of the forest, once for this release and machine, which takes about"
+        f" twenty seconds; {kept}"
+    )
+    _LOGGER.info(text)
+    if not _LOGGER.isEnabledFor(logging.INFO) and sys.stderr and sys.stderr.isatty():
+        print(f"river_amf: {text}", file=sys.stderr)
+
+
 class KernelCache(FunctionCache):  # type: ignore[misc]
     """The compiled code of one kernel."""
 
@@ -94,16 +95,7 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         except Exception:  # such as a damaged file, which is replaced
             with suppress(OSError):
                 self.flush()
-        if "compiling" not in _reported:
-            _reported.add("compiling")
-            kept = f"they are kept in {FOLDER}" if FOLDER else "none is kept"
-            text = (
-                "compiling the kernels of the forest, once for this release and machine, which"
-                f" takes about twenty seconds; {kept}"
-            )
-            _LOGGER.info(text)
-            if not _LOGGER.isEnabledFor(logging.INFO) and sys.stderr and sys.stderr.isatty():
-                print(f"river_amf: {text}", file=sys.stderr)
+        _announce()
         _LOGGER.debug("compiling %s", self._name)
         return None
 
@@ -113,11 +105,10 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
             if FOLDER is None:
                 raise OSError("there is no folder that can be written")
             super().save_overload(signature, code)
-        except Exception as error:  # such as a full disk; the code is there, so the call goes on
-            if "warning" not in _reported:
-                _reported.add("warning")
-                text = (
-                    "river_amf cannot cache its compiled kernels, so each process compiles them"
-                    f" again ({error}); set NUMBA_CACHE_DIR to a folder that can be written"
-                )
-                warnings.warn(text, RuntimeWarning, stacklevel=2)
+        except Exception as error:  # such as a full disk; the call goes on with the code
+            reason = getattr(error, "strerror", None) or error  # the same each time, to warn once
+            text = (
+                "river_amf cannot cache its compiled kernels, so each process compiles them again"
+                f" ({reason}); set NUMBA_CACHE_DIR to a folder that can be written"
+            )
+            warnings.warn(text, RuntimeWarning, stacklevel=2)

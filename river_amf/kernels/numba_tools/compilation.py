@@ -7,11 +7,13 @@ means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.typing.templates import AbstractTemplate, Signature, infer_global
 
 from river_amf.kernels.numba_tools import IS_COMPILED, cache
@@ -27,8 +29,7 @@ R = TypeVar("R")
 
 KERNELS: list[Kernel] = []
 
-# Without reference counting, which only functions that allocate memory need: it would double the
-# code that has to be compiled.
+# Without reference counting, which would double the code and only allocating functions need.
 _njit = functools.partial(numba.njit, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
 _njit_helper = functools.partial(_njit, no_cpython_wrapper=True)
 
@@ -54,30 +55,32 @@ class Kernel:
         return self._entries[kind]
 
     def _compile(self, kind: int) -> Callable[..., Any]:
-        """Compile the function for the types of its annotations."""
         by_name = {"Forest": FORESTS[kind], "Samples": SAMPLES}
         by_name |= {"int": numba.int64, "float": numba.float64}
         *names, _ = self._function.__annotations__.values()
-        types = [by_name[name] for name in names]
+        types = tuple(by_name[name] for name in names)
         if IS_COMPILED:
-            return uninterrupted(self._compiled.compile, tuple(types))
-
-        def call(*values: Any) -> Any:
-            return self._function(*map(uncompiled, values, types))
-
-        return call
+            return uninterrupted(self._compiled.compile, types)
+        return lambda *values: self._function(*map(uncompiled, values, types))
 
 
 def uninterrupted(call: Callable[[T], R], argument: T) -> R:
     """Make a call in a thread of its own, as signal handlers only interrupt the main thread."""
-    # An exception from a handler, such as Ctrl-C, in the midst of Numba or LLVM can crash the
-    # process at the next compilation. Here the main thread goes on at once, and the next call waits
-    # for the thread to end.
+    # (DESIGN.md: compiled code.) After an interrupt, the next call blocks until this has ended.
     executor = ThreadPoolExecutor(1)
     try:
         return executor.submit(call, argument).result()
     finally:
         executor.shutdown(wait=False)
+
+
+if hasattr(os, "register_at_fork"):
+    # A child with a copy of the lock, held by a thread that it does not have, could never compile.
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )
 
 
 def kernel(function: Callable[..., Any]) -> Kernel:
@@ -113,8 +116,7 @@ def hot(function: F) -> F:
 
 def view(function: F) -> F:
     """Insert the source of a helper into its callers, before compilation."""
-    # This is for helpers that return arrays, which Numba does not support without reference
-    # counting, and for a long helper with one caller.
+    # For helpers that return arrays, which Numba cannot do without reference counting.
     return cast(F, _njit_helper(function, inline="always"))
 
 
@@ -124,10 +126,7 @@ def nothing(forest: Any, *values: Any) -> None:
 
 
 def choose(plain_classifier: Any, classifier: Any, regressor: Any) -> Any:
-    """Return a function that stands for one of these, by the kind of the forest it is called with.
-
-    It is chosen at compile time, by the type of the first argument, the forest.
-    """
+    """Return a function that calls one of these, by the kind of the forest, its first argument."""
     bodies = plain_classifier, classifier, regressor
 
     def call(forest: Any, *values: Any) -> Any:
@@ -166,12 +165,10 @@ def kinds_in_use() -> set[int]:
 def warm_up() -> None:
     """Compile all kernels now, instead of each when it is first needed.
 
-    They are compiled once for each release, machine and user, in about a minute, and then kept on
-    disk (`NUMBA_CACHE_DIR` says where). Call this when an image is built or a server starts, so
-    that no prediction has to wait. If everything has been compiled before, it is read, in about a
-    second. The command `river-amf warm-up` does the same.
-
-    The logger `river_amf.kernels` says at level INFO when something is compiled.
+    They are compiled once for each release, machine and user, in about a minute, and kept on disk,
+    in the folder `NUMBA_CACHE_DIR` if it is set; later this takes about a second. Call it when an
+    image is built or a server starts, so that no prediction is delayed. The command `river-amf
+    warm-up` does the same. The logger `river_amf.kernels` logs compilation at level INFO.
 
     Examples
     --------

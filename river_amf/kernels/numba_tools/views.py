@@ -1,10 +1,8 @@
-"""How compiled code gets at arrays, given addresses: views that cost nothing until they are used.
+"""How compiled code gets at arrays, given the address of a record of their addresses and lengths.
 
-Python passes the address of a record of addresses and lengths, such as the handle of an arena. A
-*view* of such a record has the arrays as its attributes. Compiled code passes a view on as a single
-pointer, and reads the address and the lengths of an array when it uses it. So functions have few
-arguments, which halves the time to compile them; and arrays are not reference-counted, as Python
-keeps them alive during a call.
+A *view* of such a record, as the handle of an arena, has the arrays as its attributes. Compiled
+code passes it on as a single pointer, and reads an array's address and lengths when it uses the
+array. So functions have few arguments, which halves the time to compile them.
 """
 
 from __future__ import annotations
@@ -15,31 +13,14 @@ from typing import Any
 
 import numba
 import numpy as np
+from numba import extending
 from numba.core import cgutils, types
 from numba.core.typing.templates import AttributeTemplate
-from numba.extending import (
-    NativeValue,
-    infer_getattr,
-    intrinsic,
-    lower_getattr_generic,
-    models,
-    register_model,
-    unbox,
-)
 from numba.np import arrayobj
 
-from river_amf.state.layout import (
-    BLOCK,
-    BLOCK_FIELDS,
-    FIELDS,
-    HANDLE,
-    KINDS,
-    SETTINGS,
-    TREE,
-    Field,
-)
+from river_amf.state import layout
 
-OF_TREES = {name: field for name, field in FIELDS.items() if field.axes[0] == "tree"}
+OF_TREES = {name: field for name, field in layout.FIELDS.items() if field.axes[0] == "tree"}
 
 # -------------------------------------------------------------------------------- without compiling
 
@@ -76,7 +57,7 @@ class UncompiledTree:
 
 
 def uncompiled_array(address: int, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Return the array of this shape and dtype at an address."""
+    """Do what `array_at` does."""
     return numba.carray(ctypes.c_void_p(int(address)), tuple(map(int, shape)), dtype)
 
 
@@ -95,7 +76,7 @@ class Views(types.Type):
         self,
         name: str,
         record: np.dtype[Any],
-        fields: Mapping[str, Field],
+        fields: Mapping[str, layout.Field],
         kind: int | None = None,
         *,
         is_constant: bool = True,
@@ -118,35 +99,35 @@ class TreeView(types.Type):
         super().__init__(name=f"Tree{forest.name}")
 
 
-FORESTS = [Views(f"Forest{kind}", HANDLE, FIELDS, kind) for kind in KINDS]
-SAMPLES = Views("Samples", BLOCK, BLOCK_FIELDS)
+FORESTS = [Views(f"Forest{kind}", layout.HANDLE, layout.FIELDS, kind) for kind in layout.KINDS]
+SAMPLES = Views("Samples", layout.BLOCK, layout.BLOCK_FIELDS)
 INTENSITY = types.Array(types.float64, 1, "C")
-register_model(Views)(models.OpaqueModel)
+extending.register_model(Views)(extending.models.OpaqueModel)
 
 
-@register_model(TreeView)
-class _TreeModel(models.StructModel):  # type: ignore[misc]
+@extending.register_model(TreeView)
+class _TreeModel(extending.models.StructModel):  # type: ignore[misc]
     def __init__(self, manager: Any, tree: TreeView) -> None:
         members = [("forest", tree.forest), ("t", types.intp), ("intensity", INTENSITY)]
         super().__init__(manager, tree, members)
 
 
-@unbox(Views)
-def _view_at(views: Views, address: Any, context: Any) -> NativeValue:
+@extending.unbox(Views)
+def _view_at(views: Views, address: Any, context: Any) -> extending.NativeValue:
     """Generate the code for the view of a record whose address Python passes."""
-    return NativeValue(context.pyapi.long_as_voidptr(address))
+    return extending.NativeValue(context.pyapi.long_as_voidptr(address))
 
 
 # -------------------------------------------------------------------------------------- attributes
 
 
-def _type_of(field: Field, n_fixed: int = 0) -> Any:
+def _type_of(field: layout.Field, n_fixed: int = 0) -> Any:
     """Return the type of an array, once its first axes have an index."""
     dtype = numba.from_dtype(np.dtype(field.dtype))
     return types.Array(dtype, len(field.axes) - n_fixed, "C")
 
 
-@infer_getattr
+@extending.infer_getattr
 class _ViewsAttributes(AttributeTemplate):  # type: ignore[misc]
     key = Views
 
@@ -156,18 +137,18 @@ class _ViewsAttributes(AttributeTemplate):  # type: ignore[misc]
         return _type_of(views.fields[name]) if name in views.fields else None
 
 
-@infer_getattr
+@extending.infer_getattr
 class _TreeAttributes(AttributeTemplate):  # type: ignore[misc]
     key = TreeView
 
     def generic_resolve(self, tree: TreeView, name: str) -> Any:
         if name in OF_TREES:
             return _type_of(OF_TREES[name], 1)
-        settings, state = numba.from_dtype(SETTINGS), numba.from_dtype(TREE)
+        settings, state = numba.from_dtype(layout.SETTINGS), numba.from_dtype(layout.TREE)
         return {"settings": settings, "state": state, "intensity": INTENSITY}.get(name)
 
 
-@lower_getattr_generic(Views)
+@extending.lower_getattr_generic(Views)
 def _array_in(context: Any, builder: Any, views: Views, address: Any, name: str) -> Any:
     """Generate the code for an attribute of a view."""
     if name == "handle":
@@ -177,7 +158,7 @@ def _array_in(context: Any, builder: Any, views: Views, address: Any, name: str)
     return _array(context, builder, _type_of(views.fields[name]), first, lengths)
 
 
-@lower_getattr_generic(TreeView)
+@extending.lower_getattr_generic(TreeView)
 def _array_of_tree(context: Any, builder: Any, tree: TreeView, value: Any, name: str) -> Any:
     """Generate the code for an attribute of a tree."""
     parts = cgutils.create_struct_proxy(tree)(context, builder, value=value)
@@ -185,9 +166,9 @@ def _array_of_tree(context: Any, builder: Any, tree: TreeView, value: Any, name:
         return parts.intensity
     if name == "settings":
         first = _load(builder, tree.forest, parts.forest, name)
-        return builder.inttoptr(first, context.get_value_type(numba.from_dtype(SETTINGS)))
+        return builder.inttoptr(first, context.get_value_type(numba.from_dtype(layout.SETTINGS)))
     in_forest = "trees" if name == "state" else name
-    field = FIELDS[in_forest]
+    field = layout.FIELDS[in_forest]
     lengths = _lengths(context, builder, tree.forest, parts.forest, field)[1:]
     kind = numba.from_dtype(np.dtype(field.dtype))
     size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind)))
@@ -209,7 +190,9 @@ def _load(builder: Any, views: Views, address: Any, name: str) -> Any:
     return entry
 
 
-def _lengths(context: Any, builder: Any, views: Views, address: Any, field: Field) -> list[Any]:
+def _lengths(
+    context: Any, builder: Any, views: Views, address: Any, field: layout.Field
+) -> list[Any]:
     """Generate the code to read the lengths of an array."""
     return [
         context.get_constant(types.intp, axis)
@@ -234,7 +217,7 @@ def _array(context: Any, builder: Any, kind: Any, address: Any, lengths: list[An
 # -------------------------------------------------------------------------------------- intrinsics
 
 
-@intrinsic
+@extending.intrinsic
 def array_at(typingctx, address, shape, dtype):  # type: ignore[no-untyped-def]
     """Return the array of this shape and dtype at an address."""
     array = types.Array(dtype.dtype, len(shape), "C")
@@ -248,7 +231,7 @@ def array_at(typingctx, address, shape, dtype):  # type: ignore[no-untyped-def]
     return array(types.intp, lengths, dtype), generate
 
 
-@intrinsic
+@extending.intrinsic
 def tree_of(typingctx, forest, t, intensity):  # type: ignore[no-untyped-def]
     """Return one tree's part of a forest, with the split intensities of a sample."""
     tree = TreeView(forest)

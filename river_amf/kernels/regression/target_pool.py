@@ -18,21 +18,8 @@ import math
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.tree.estimates import decay_of, settled_sum, slowed
-from river_amf.state.layout import (
-    DELAY,
-    FAST_ERROR,
-    LAST_TARGET,
-    LEAF,
-    LOCATION,
-    LOCATION_THEN,
-    LOWER,
-    N_ERRORS,
-    N_TRENDS,
-    SLOW_ERROR,
-    SPREAD,
-    SPREAD_THEN,
-    UPPER,
-)
+from river_amf.state import layout
+from river_amf.state.layout import LEAF, LOCATION, LOWER, N_ERRORS, N_TRENDS, SPREAD, UPPER
 
 DECAY = 0.995  # of the errors counted
 HALF = N_ERRORS // 2
@@ -43,7 +30,7 @@ LEAST_SQUARE = 1e-12  # of a tree's squared scale, relative to the recent square
 OF_VOTERS, OF_LAST, OF_TRENDS = 0, 1, 2  # the stacks
 STACK_DECAY = 0.999
 RIDGE = 5.0
-ERROR_DECAY = 0.99  # of the squared errors that say what the unit is
+ERROR_DECAY = 0.99  # of the squared errors that the unit follows from
 ENOUGH = 20.0  # weight of these errors from which on a larger one is clipped,
 LARGEST_ERROR = 10.0  # to this many times their root mean square
 NO_ERRORS = 1e-290  # mean square below which nothing is learned
@@ -78,7 +65,7 @@ def scale_of(forest: Forest, votes: Array, i: int, location: float) -> float:
 
 @hot
 def count_error(errors: Array, error: float, scale: float, weight: float) -> None:
-    """Count an error in its bin; one without a scale tells nothing, and is left out."""
+    """Count an error in its bin; skip one without a scale."""
     if error != 0.0 and not scale > 0.0:
         return
     decay, gain = decay_of(DECAY, weight)
@@ -252,12 +239,12 @@ def learn_vote(
     if stack["n_learned"] == 1:  # which was not predicted
         counters["last_target"] = target if forest.settings[0]["has_last"] else 0.0
         return
-    is_late, recent = context[DELAY] > 0.0, recent_values(forest)
+    is_late, recent = context[layout.DELAY] > 0.0, recent_values(forest)
     if is_late:
-        recent = context[FAST_ERROR], context[SLOW_ERROR], context[LAST_TARGET]
+        recent = context[layout.FAST_ERROR], context[layout.SLOW_ERROR], context[layout.LAST_TARGET]
     of_voters = combined(forest, votes, i, recent, answer)
     if is_late:
-        location, scale = context[LOCATION_THEN], context[SPREAD_THEN]
+        location, scale = context[layout.LOCATION_THEN], context[layout.SPREAD_THEN]
     else:
         location = with_last(forest, of_voters, recent)
         scale = scale_of(forest, votes, i, location)

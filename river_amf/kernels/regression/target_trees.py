@@ -19,28 +19,13 @@ from river_amf.kernels.numba_tools.arrays import (
 )
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.densities import estimate_of, score_target, spread_about
+from river_amf.kernels.tree import estimates
 from river_amf.kernels.tree.aggregation import score_odds
-from river_amf.kernels.tree.estimates import (
-    decay_of,
-    multiply_odds,
-    note_share,
-    settled_sum,
-    shares,
-    tempered,
-)
 from river_amf.kernels.tree.growth import grow
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
 from river_amf.kernels.tree.structure import is_leaf, next_node, pass_on
-from river_amf.state.layout import (
-    DELAY,
-    FADED_SHARE,
-    LEAF,
-    LOCATION,
-    MEAN,
-    SAMPLE_NUMBER,
-    SPREAD,
-    SQUARES,
-)
+from river_amf.state import layout
+from river_amf.state.layout import LEAF, LOCATION, MEAN, SPREAD, SQUARES
 
 ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
 ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
@@ -88,12 +73,12 @@ def learn_tree(
 ) -> int:
     """Learn a sample in one tree; its capacity has to suffice."""
     if is_outdated(tree.settings, tree.state):
-        restart_tree(tree.state, tree.links, int(context[SAMPLE_NUMBER]))
+        restart_tree(tree.state, tree.links, int(context[layout.SAMPLE_NUMBER]))
     leaf, changed, log_growth = grow(tree, x, row)
     is_unit = weight == 1.0 and tree.settings["step"] == 1.0
     variance, n = tree.state["variance"], tree.nodes[tree.state["root"]]["n_samples"]
     by_logarithms = not is_unit or 0.0 < variance < SMALL * max(n, 1.0)
-    fading = weight / (1.0 + context[DELAY])
+    fading = weight / (1.0 + context[layout.DELAY])
     is_safe = score_downwards(tree, x, target, weight, fading, by_logarithms)
     if is_safe and log_growth > LEAST_GROWTH:
         weigh_upwards(tree, leaf, changed, math.exp(log_growth))
@@ -118,7 +103,7 @@ def score_downwards(
         faded = tree.faded[unsigned(index)]
         if settings["fades"]:
             own, mass = pass_on(settings, node, mass)
-            faded_share += own * faded[FADED_SHARE]
+            faded_share += own * faded[layout.FADED_SHARE]
         estimate = estimate_of(settings, n, row, faded, above)
         score = score_target(
             settings, n, row, faded, above, variance, target, weight, fading, by_logarithms
@@ -133,7 +118,7 @@ def score_downwards(
         above = estimate
         index = following
     if settings["fades"]:
-        note_share(tree.state, faded_share, weight)
+        estimates.note_share(tree.state, faded_share, weight)
     return least > 0.0 and not by_logarithms
 
 
@@ -148,8 +133,8 @@ def weigh_upwards(tree: Tree, leaf: int, changed: int, growth: float) -> None:
         if is_leaf(node):
             g = p
         else:
-            own_share, rest = shares(node)
-            multiply_odds(node, p / g)
+            own_share, rest = estimates.shares(node)
+            estimates.multiply_odds(node, p / g)
             g = own_share * p + rest * g
         if index == changed:
             g *= growth
@@ -166,7 +151,7 @@ def weigh_logarithms_upwards(
     while index != NONE:
         node, score = tree.nodes[index], tree.scores[index, 0]
         log_p = score if by_logarithms or score < 0.0 else math.log(score)
-        log_p = tempered(tree.settings, log_p)
+        log_p = estimates.tempered(tree.settings, log_p)
         log_g = log_p if is_leaf(node) else score_odds(node, log_p, log_g)
         if index == changed:
             log_g += log_growth
@@ -181,7 +166,7 @@ def update_error_variance(
     # The prediction is left out if the tree was empty then, or has restarted since.
     state, settings = forest.trees[t], forest.settings[0]
     variance = state["variance"]
-    if context[SAMPLE_NUMBER] - context[DELAY] > state["restarted_at"]:
+    if context[layout.SAMPLE_NUMBER] - context[layout.DELAY] > state["restarted_at"]:
         error = target - vote[LOCATION]
         square = error * error
         if may_restart(settings, t):
@@ -189,9 +174,11 @@ def update_error_variance(
             count_loss(state, min(square, most) / most if most > 0.0 else 0.0, weight)
         if state["error_weight"] > ENOUGH and variance > 0.0:
             square = min(square, LARGEST_ERROR * LARGEST_ERROR * variance)
-        decay, gain = decay_of(ERROR_DECAY, weight)
+        decay, gain = estimates.decay_of(ERROR_DECAY, weight)
         state["error_weight"] = decay * state["error_weight"] + gain
-        state["error_squares"] = settled_sum(decay * state["error_squares"]) + gain * square
+        state["error_squares"] = (
+            estimates.settled_sum(decay * state["error_squares"]) + gain * square
+        )
     root = state["root"]
     total = forest.targets[t, root, SQUARES] / forest.nodes[t, root]["n_samples"]
     variance = total

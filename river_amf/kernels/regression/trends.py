@@ -89,8 +89,7 @@ def follow_trends(
     """Write what the trends and their stack predict for a sample, and then learn it."""
     # If it has been predicted before, its terms and votes are there. The tree targets become the
     # winsorized target, and its residual after the trend.
-    n_trees = len(forest.trees)
-    voters = terms[VOTERS]
+    n_trees, voters, stack = len(forest.trees), terms[VOTERS], forest.stacks[OF_TRENDS]
     if predicts:
         take_terms(forest, x, z, terms)
         for k in range(N_TRENDS):
@@ -102,14 +101,18 @@ def follow_trends(
         trend = votes[n_trees + N_TRENDS, i, LOCATION]
         target = trend + winsorized(forest.stacks[OF_TRENDS], target - trend)
         forest.tree_targets[0], forest.tree_targets[1] = target, target - trend
-        learn_mix(forest, votes, i, voters, trend, target, weight)
-        counters = forest.counters[0]
+        counters, smooth = forest.counters[0], forest.trends[SMOOTH]
+        if smooth["n_learned"] > 0:  # else it had no prediction
+            learn_errors(stack, target - trend, weight)
+            base = take_voters(forest, votes, i, voters)
+            for k in range(N_VOTERS):
+                voters[k] -= base
+            learn_stack(forest, OF_TRENDS, voters, N_VOTERS, target - base, weight)
         counters["least_target"] = min(counters["least_target"], target)
         counters["largest_target"] = max(counters["largest_target"], target)
         for k in range(N_TRENDS):
             learn_trend(forest, k, terms, target, weight)
         count_profiles(forest, x, target, weight)
-        smooth = forest.trends[SMOOTH]
         count_cosines(forest, 0, terms[RAW], smooth["n_learned"])
         smooth["n_learned"] += 1
 
@@ -164,45 +167,16 @@ def take_voters(forest: Forest, votes: Array, i: int, voters: Array) -> float:
 
 
 @helper
-def learn_mix(
-    forest: Forest,
-    votes: Array,
-    i: int,
-    voters: Array,
-    trend: float,
-    target: float,
-    weight: float,
-) -> None:
-    """Learn how to stack the trends, unless this is the first sample, which had no prediction."""
-    if forest.trends[SMOOTH]["n_learned"] == 0:
-        return
-    learn_errors(forest.stacks[OF_TRENDS], target - trend, weight)
-    base = take_voters(forest, votes, i, voters)
-    for k in range(N_VOTERS):
-        voters[k] -= base
-    learn_stack(forest, OF_TRENDS, voters, N_VOTERS, target - base, weight)
-
-
-@helper
 def learn_trend(forest: Forest, k: int, terms: Array, target: float, weight: float) -> None:
     """Learn a sample in a trend."""
-    trend, n_slots = forest.trends[k], n_slots_of(forest)
+    n, sums, residuals = 1 + 2 * n_slots_of(forest), forest.fast_sums[0], forest.fast_residuals[0]
+    coefficients, timescale, inputs = forest.fast[0], (FAST_DECAY, FAST_RIDGE), terms[FAST_TERMS]
     if k == SMOOTH:
-        sums, residuals, coefficients = (
-            forest.smooth_sums[0],
-            forest.smooth_rests[0],
-            forest.smooth[0],
-        )
-        own, n, timescale = terms[SMOOTH_TERMS], 1 + N_WAVES + n_slots, (SMOOTH_DECAY, SMOOTH_RIDGE)
-        learn_ridge(trend, sums, residuals, coefficients, own, n, timescale, target, weight)
-    else:
-        sums, residuals, coefficients = (
-            forest.fast_sums[0],
-            forest.fast_residuals[0],
-            forest.fast[0],
-        )
-        own, n, timescale = terms[FAST_TERMS], 1 + 2 * n_slots, (FAST_DECAY, FAST_RIDGE)
-        learn_ridge(trend, sums, residuals, coefficients, own, n, timescale, target, weight)
+        sums, residuals = forest.smooth_sums[0], forest.smooth_rests[0]
+        coefficients, timescale = forest.smooth[0], (SMOOTH_DECAY, SMOOTH_RIDGE)
+        n, inputs = 1 + N_WAVES + n_slots_of(forest), terms[SMOOTH_TERMS]
+    trend = forest.trends[k]
+    learn_ridge(trend, sums, residuals, coefficients, inputs, n, timescale, target, weight)
 
 
 @helper

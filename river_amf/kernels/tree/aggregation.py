@@ -19,21 +19,7 @@ from river_amf.kernels.numba_tools.arrays import (
     unsigned,
 )
 from river_amf.kernels.numba_tools.compilation import allocating, helper, hot, kernel
-from river_amf.kernels.tree.estimates import (
-    learn_faded,
-    learn_faded_weight,
-    log_odds_in,
-    log_odds_of,
-    log_own_surplus,
-    log_score,
-    log_weight,
-    multiply_odds,
-    note_share,
-    set_log_odds,
-    shares,
-    softplus,
-    tempered,
-)
+from river_amf.kernels.tree import estimates
 from river_amf.kernels.tree.structure import is_leaf, next_node, pass_on
 from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
@@ -75,23 +61,23 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
         share = 0.0
         if tree.settings["fades"]:
             share = tree.faded[unsigned(index), FADED_SHARE]
-            p = learn_faded(tree.settings, tree.faded[unsigned(index)], label, p)
+            p = estimates.learn_faded(tree.settings, tree.faded[unsigned(index)], label, p)
         if is_leaf(node):
             g = p
             faded_share = share
         else:
-            own_share, rest = shares(node)
-            multiply_odds(node, p / g)
-            g = own_share * p + rest * g
+            own_share, passed_on = estimates.shares(node)
+            estimates.multiply_odds(node, p / g)
+            g = own_share * p + passed_on * g
             if tree.settings["use_aggregation"]:
-                faded_share = own_share * share + rest * faded_share
+                faded_share = own_share * share + passed_on * faded_share
         if index == changed:
             g *= growth
         tree.counts[unsigned(index), label] += 1.0
         node["n_samples"] += 1.0
         index = node["parent"]
     if tree.settings["fades"]:
-        note_share(tree.state, faded_share, 1.0)
+        estimates.note_share(tree.state, faded_share, 1.0)
 
 
 @helper
@@ -108,17 +94,19 @@ def aggregate_any_weight(
         node = tree.nodes[index]
         n_samples = node["n_samples"]
         count = tree.counts[index, label]
-        log_p = log_score(tree.settings, count, n_samples, weight)
+        log_p = estimates.log_score(tree.settings, count, n_samples, weight)
         share = 0.0
         if tree.settings["fades"]:
             share = tree.faded[index, FADED_SHARE]
-            log_p = learn_faded_weight(tree.settings, tree.faded[index], label, log_p, weight)
-        log_p = tempered(tree.settings, log_p)
+            log_p = estimates.learn_faded_weight(
+                tree.settings, tree.faded[index], label, log_p, weight
+            )
+        log_p = estimates.tempered(tree.settings, log_p)
         if is_leaf(node):
             log_g = log_p
             faded_share = share
         else:
-            own_share, rest = shares(node)
+            own_share, rest = estimates.shares(node)
             if tree.settings["use_aggregation"]:
                 faded_share = own_share * share + rest * faded_share
             log_g = score_odds(node, log_p, log_g)
@@ -128,16 +116,16 @@ def aggregate_any_weight(
         node["n_samples"] = n_samples + weight
         index = node["parent"]
     if tree.settings["fades"]:
-        note_share(tree.state, faded_share, weight)
+        estimates.note_share(tree.state, faded_share, weight)
 
 
 @hot
 def score_odds(node: Record, log_p: float, log_g: float) -> float:
     """Update a node's log-odds, given eta log p and the log g of the node below; return its own."""
-    old = log_odds_in(node)
+    old = estimates.log_odds_in(node)
     new = old + log_p - log_g
-    set_log_odds(node, new)
-    return log_g + (softplus(new) - softplus(old))
+    estimates.set_log_odds(node, new)
+    return log_g + (estimates.softplus(new) - estimates.softplus(old))
 
 
 @hot
@@ -156,20 +144,20 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
     prior = 0.0  # what the Dirichlet prior gives to each class
     while index != NONE:
         node = nodes[unsigned(index)]
-        own, mass = pass_on(settings, node, mass)
-        if own > 0.0:
+        part, mass = pass_on(settings, node, mass)
+        if part > 0.0:
             if settings["fades"]:
                 row = faded[unsigned(index)]
-                of_faded = own * row[FADED_SHARE]
-                own -= of_faded
+                of_faded = part * row[FADED_SHARE]
+                part -= of_faded
                 faded_scale = of_faded / (row[FADED_SUM] + total)
-                scale = own / (node["n_samples"] + total)
+                scale = part / (node["n_samples"] + total)
                 prior += faded_scale + scale
                 for c in range(n_classes):
                     of_class = faded_scale * row[FADED_COUNTS + c]
                     proba[c] += of_class + scale * counts[unsigned(index), c]
             else:
-                scale = own / (node["n_samples"] + total)
+                scale = part / (node["n_samples"] + total)
                 prior += scale
                 for c in range(n_classes):
                     proba[c] += scale * counts[unsigned(index), c]
@@ -192,13 +180,13 @@ def recompute_odds(settings: Record, state: Record, nodes: Array, counts: Array)
         node = nodes[index]
         following = node["parent"]
         if is_leaf(node):
-            log_wbar[index] = log_weight(settings, counts[index], node["n_samples"])
+            log_wbar[index] = estimates.log_weight(settings, counts[index], node["n_samples"])
         elif previous == node["right"]:
-            own = log_weight(settings, counts[index], node["n_samples"])
+            log_w = estimates.log_weight(settings, counts[index], node["n_samples"])
             log_children = log_wbar[node["left"]] + log_wbar[node["right"]]
-            log_odds = log_odds_of(settings, own, log_children)
-            set_log_odds(node, log_odds)
-            log_wbar[index] = own - log_own_surplus(settings, log_odds)
+            log_odds = estimates.log_odds_of(settings, log_w, log_children)
+            estimates.set_log_odds(node, log_odds)
+            log_wbar[index] = log_w - estimates.log_own_surplus(settings, log_odds)
         else:
             following = node["right"] if previous == node["left"] else node["left"]
         previous = index

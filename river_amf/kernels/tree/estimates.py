@@ -17,7 +17,7 @@ from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import DELAY, FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 NEGLIGIBLE = 1e-290  # sums become 0 there, as subnormal numbers are slow
-DELAY_SCALE = 10.0  # delay in samples at which the rates of what judges are halved
+DELAY_SCALE = 10.0  # delay in samples at which the rates of learning from predictions are halved
 
 
 @hot
@@ -159,15 +159,15 @@ def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
     """Return the log weight log w_v of a cell in which all samples have the same label."""
     # For small whole n_samples it is kept in a table, as computing lgamma costs as much as a walk.
     settings = forest.settings[0]
-    known = forest.pure
-    index = int(n_samples) if 0.0 <= n_samples < len(known) else 0  # NaN in a forged file
-    if index == n_samples and not math.isnan(known[index, 0]):
-        return known[index, 0]
+    table = forest.pure
+    index = int(n_samples) if 0.0 <= n_samples < len(table) else 0  # NaN in a forged file
+    if index == n_samples and not math.isnan(table[index, 0]):
+        return table[index, 0]
     loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
     loss -= math.lgamma(n_samples + settings["dirichlet"]) - settings["lgamma_dirichlet"]
     log_w = tempered(settings, -loss) if n_samples > 0.0 else 0.0
     if index == n_samples:
-        known[index, 0] = log_w
+        table[index, 0] = log_w
     return log_w
 
 
@@ -187,7 +187,7 @@ def learn_faded(settings: Record, row: Array, label: int, p_whole: float) -> flo
     """Count a sample of weight 1 in a node's faded counts; return the node's p_v(y) from before."""
     # The node predicts the mixture of its two estimators, (1 - q) p_whole + q p_faded. Its faded
     # share q is updated by Bayes' rule and then pulled towards 1/2, as in the fixed-share method of
-    # Herbster and Warmuth [FS].
+    # Herbster and Warmuth [HW].
     share = row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
     of_faded = share * (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
@@ -218,11 +218,11 @@ def learn_faded_weight(
     log_p = max(log_whole, log_faded) + math.log1p(math.exp(-abs(log_whole - log_faded)))
     row[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * math.exp(log_faded - log_p)
     gamma = settings["fading_factor"]
-    rest = math.pow(gamma, weight)
+    decay = math.pow(gamma, weight)
     gain = -math.expm1(weight * math.log(gamma)) / (1.0 - gamma)
-    row[FADED_SUM] = rest * row[FADED_SUM] + gain
+    row[FADED_SUM] = decay * row[FADED_SUM] + gain
     for c in range(FADED_COUNTS, FADED_COUNTS + settings["n_classes"]):
-        row[c] *= rest
+        row[c] *= decay
         row[c] = settled(row[c])
     row[FADED_COUNTS + label] += gain
     return log_p
@@ -231,16 +231,16 @@ def learn_faded_weight(
 @helper
 def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
     """Return log w_v / eta, the faded share and the faded sum after n samples of one label."""
-    # The samples have weight 1. For small numbers the results are kept in a table, where other
+    # The samples have weight 1. For small numbers the results are kept in `pure`, where other
     # threads may be writing the same values at the same time.
-    settings, known = forest.settings[0], forest.pure
+    settings, table = forest.settings[0], forest.pure
     a, total, gamma = settings["dirichlet"], settings["total_dirichlet"], settings["fading_factor"]
-    k = min(n_samples, len(known) - 1)
-    while k > 0 and math.isnan(known[k, 0] + known[k, 1] + known[k, 2]):
+    k = min(n_samples, len(table) - 1)
+    while k > 0 and math.isnan(table[k, 0] + table[k, 1] + table[k, 2]):
         k -= 1
     log_w, share, faded_sum = 0.0, 0.5, 0.0
     if k > 0:
-        log_w, share, faded_sum = known[k, 0], known[k, 1], known[k, 2]
+        log_w, share, faded_sum = table[k, 0], table[k, 1], table[k, 2]
     while k < n_samples:
         of_faded = share * ((faded_sum + a) / (faded_sum + total))
         p = (1.0 - share) * ((k + a) / (k + total)) + of_faded
@@ -248,8 +248,8 @@ def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
         faded_sum = gamma * faded_sum + 1.0
         log_w += math.log(p)
         k += 1
-        if k < len(known):
-            known[k, 0], known[k, 1], known[k, 2] = log_w, share, faded_sum
+        if k < len(table):
+            table[k, 0], table[k, 1], table[k, 2] = log_w, share, faded_sum
     return log_w, share, faded_sum
 
 

@@ -22,53 +22,20 @@ from river_amf.kernels.numba_tools.arrays import (
     Tree,
     view_of,
 )
-from river_amf.kernels.numba_tools.compilation import allocating, helper, hot
+from river_amf.kernels.numba_tools.compilation import allocating, choose, helper, hot, nothing
 from river_amf.kernels.numba_tools.views import Views
-from river_amf.kernels.tree.estimates import (
-    learn_faded_weight,
-    log_odds_of,
-    log_own_surplus,
-    log_score,
-    log_weight_of_pure,
-    replay_pure,
-    set_log_odds,
-    tempered,
-)
-from river_amf.kernels.tree.random_numbers import (
-    code_row,
-    draw_exponential,
-    draw_feature,
-    draw_threshold,
-)
+from river_amf.kernels.tree import estimates, random_numbers, structure
 from river_amf.kernels.tree.readiness import missing_capacity
 from river_amf.kernels.tree.sample_store import clear_rows, list_row
-from river_amf.kernels.tree.structure import (
-    add_box,
-    add_node,
-    box_of,
-    extend_box,
-    range_extension,
-    set_split,
-    sibling_of,
-    splits_left,
-    time_of,
-)
 from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, Field
 
 # A sample in a leaf that is being split.
-MEMBER = np.dtype(
-    [
-        ("weight", "f8"),
-        ("row", "i8"),  # in the store
-        ("depth", "i8"),  # the number of splits at which it goes to the same side as the newcomer
-    ]
-)
+# Its depth is the number of splits at which it goes to the same side as the newcomer.
+MEMBER = np.dtype([("weight", "f8"), ("row", "i8"), ("depth", "i8")])
 MEMBER_BYTES = MEMBER.itemsize
 
 # A split that separates the newcomer from samples of a pure leaf.
-SPLIT = np.dtype(
-    [("time", "f8"), ("threshold", "f8"), ("feature", "i8"), ("newcomer_left", "i8")],
-)
+SPLIT = np.dtype([("time", "f8"), ("threshold", "f8"), ("feature", "i8"), ("newcomer_left", "i8")])
 SPLIT_BYTES = SPLIT.itemsize
 
 
@@ -100,11 +67,8 @@ def expansion_in(work: Array, n_members: int, n_features: int, n_faded: int) -> 
     """Return a view of `work`, an array of work_size values, which the caller must keep alive."""
     expansion = expansion_at(work.ctypes.data)
     at = expansion.handle
-    at["member_capacity"], at["feature_capacity"], at["faded_capacity"] = (
-        n_members,
-        n_features,
-        n_faded,
-    )
+    at["member_capacity"], at["faded_capacity"] = n_members, n_faded
+    at["feature_capacity"] = n_features
     at["members"] = work.ctypes.data + EXPANSION_BYTES
     at["values"] = at["members"] + n_members * MEMBER_BYTES
     at["splits"] = at["values"] + n_members * n_features * 8
@@ -136,7 +100,7 @@ def collect_members(
         members[i]["weight"] = forest.samples[row]["weight"]
         members[i]["depth"] = 0
         expansion.cell[i] = i
-        code_row(
+        random_numbers.code_row(
             forest.is_categorical, values.shape[1], tree.state["key"], forest.rows[row], values[i]
         )
         row = tree.nodes[index]["slot"] if i == last else tree.links[row]
@@ -170,7 +134,7 @@ def hull_of_cell(expansion: Expansion, n_cell: int, box: Array) -> None:
         box[0, j] = first[j]
         box[1, j] = first[j]
     for k in range(1, n_cell):
-        extend_box(box, expansion.values[expansion.cell[k]], n_features)
+        structure.extend_box(box, expansion.values[expansion.cell[k]], n_features)
 
 
 @hot
@@ -202,8 +166,8 @@ def draw_splits(tree: Tree, index: int, expansion: Expansion) -> int:
     # block" in [MF]). After k splits, the newcomer's cell has the members of depth >= k, and its
     # hull is boxes[k].
     lengths = expansion.lengths
-    budget = splits_left(tree.settings, tree.state)
-    now = time_of(tree, tree.nodes[index])
+    budget = structure.splits_left(tree.settings, tree.state)
+    now = structure.time_of(tree, tree.nodes[index])
     n_cell = len(expansion.members)
     n_splits = 0
     while True:
@@ -213,16 +177,16 @@ def draw_splits(tree: Tree, index: int, expansion: Expansion) -> int:
             break
         rate = 0.0
         for j in range(len(lengths)):
-            lengths[j] = range_extension(box[0, j], box[0, j], box[1, j])
+            lengths[j] = structure.range_extension(box[0, j], box[0, j], box[1, j])
             rate += tree.intensity[j] * lengths[j]
         if not rate > 0.0:
             break
-        now += draw_exponential(tree.state, rate)
-        j = draw_feature(tree.state, lengths, tree.intensity, rate)
+        now += random_numbers.draw_exponential(tree.state, rate)
+        j = random_numbers.draw_feature(tree.state, lengths, tree.intensity, rate)
         split = expansion.splits[n_splits]
         split["time"] = now
         split["feature"] = j
-        split["threshold"] = draw_threshold(tree.state, box[0, j], box[1, j])
+        split["threshold"] = random_numbers.draw_threshold(tree.state, box[0, j], box[1, j])
         n_cell = part_cell(expansion, n_cell, split)
         n_splits += 1
     return n_splits
@@ -235,10 +199,10 @@ def grow_chain(tree: Tree, index: int, expansion: Expansion, n_splits: int) -> N
     chain[0] = index
     for k in range(n_splits):
         split = expansion.splits[k]
-        left = add_node(tree, chain[k])
-        right = add_node(tree, chain[k])
+        left = structure.add_node(tree, chain[k])
+        right = structure.add_node(tree, chain[k])
         feature, threshold = split["feature"], split["threshold"]
-        set_split(tree, chain[k], split["time"], feature, threshold, left, right)
+        structure.set_split(tree, chain[k], split["time"], feature, threshold, left, right)
         chain[k + 1] = left if split["newcomer_left"] else right
 
 
@@ -266,7 +230,7 @@ def share_out(tree: Tree, expansion: Expansion, n_splits: int, label: int) -> bo
             alone = False
             leaf = chain[n_splits]
         else:
-            leaf = sibling_of(tree, chain[depth + 1])
+            leaf = structure.sibling_of(tree, chain[depth + 1])
             list_row(tree, leaf, row)
         if leaf != chain[0]:
             tree.counts[leaf, label] += weight
@@ -280,7 +244,7 @@ def share_out(tree: Tree, expansion: Expansion, n_splits: int, label: int) -> bo
 def count_chain(tree: Tree, chain: Array, n_splits: int, label: int) -> None:
     """Sum the counts of the new leaves up the chain, except for its top, which has counts."""
     for k in range(n_splits - 1, 0, -1):
-        for child in (chain[k + 1], sibling_of(tree, chain[k + 1])):
+        for child in (chain[k + 1], structure.sibling_of(tree, chain[k + 1])):
             tree.counts[chain[k], label] += tree.counts[child, label]
             tree.nodes[chain[k]]["n_samples"] += tree.nodes[child]["n_samples"]
 
@@ -289,11 +253,19 @@ def count_chain(tree: Tree, chain: Array, n_splits: int, label: int) -> None:
 def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
     """Give the first nodes of the chain the hulls of their cells as boxes."""
     for k in range(n_boxes):
-        add_box(tree, expansion.chain[k])
-        box = box_of(tree, tree.nodes[expansion.chain[k]])
+        structure.add_box(tree, expansion.chain[k])
+        box = structure.box_of(tree, tree.nodes[expansion.chain[k]])
         for j in range(expansion.boxes.shape[2]):
             box[0, j] = expansion.boxes[k, 0, j]
             box[1, j] = expansion.boxes[k, 1, j]
+
+
+@hot
+def weigh_plain_cell(
+    forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
+) -> float:
+    """Return the log weight of a cell in a chain without fading."""
+    return estimates.log_weight_of_pure(forest, tree.nodes[index]["n_samples"])
 
 
 @helper
@@ -304,6 +276,8 @@ def weigh_faded_cell(
     # With fading, there is no closed form: the members are replayed in order of arrival, and their
     # faded counts are written to the node if it is new.
     settings = tree.settings
+    if not settings["fades"]:
+        return estimates.log_weight_of_pure(forest, tree.nodes[index]["n_samples"])
     n_members, n_plain = 0, 0
     for i in range(len(expansion.members) - 1):
         member = expansion.members[i]
@@ -311,7 +285,7 @@ def weigh_faded_cell(
             n_members += 1
             n_plain += member["weight"] == 1.0
     if n_members == n_plain:
-        log_w, share, faded_sum = replay_pure(forest, n_members)
+        log_w, share, faded_sum = estimates.replay_pure(forest, n_members)
     else:
         row = expansion.faded
         for c in range(len(row)):
@@ -322,8 +296,8 @@ def weigh_faded_cell(
             member = expansion.members[i]
             if first <= member["depth"] <= last:
                 weight = member["weight"]
-                log_w += learn_faded_weight(
-                    settings, row, label, log_score(settings, n, n, weight), weight
+                log_w += estimates.learn_faded_weight(
+                    settings, row, label, estimates.log_score(settings, n, n, weight), weight
                 )
                 n += weight
         share, faded_sum = row[FADED_SHARE], row[FADED_SUM]
@@ -331,17 +305,11 @@ def weigh_faded_cell(
         tree.faded[index, FADED_SHARE] = share
         tree.faded[index, FADED_SUM] = faded_sum
         tree.faded[index, FADED_COUNTS + label] = faded_sum
-    return tempered(settings, log_w)
+    return estimates.tempered(settings, log_w)
 
 
-@hot
-def weigh_cell(
-    forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
-) -> float:
-    """Return the log weight of a cell in a chain, with members of depth `first` to `last`."""
-    if tree.settings["fades"]:
-        return weigh_faded_cell(forest, tree, expansion, index, first, last, label)
-    return log_weight_of_pure(forest, tree.nodes[index]["n_samples"])
+# Plain classifiers do not fade, and need not compile it; regressors never expand leaves.
+weigh_cell = choose(weigh_plain_cell, weigh_faded_cell, nothing)
 
 
 @helper
@@ -356,13 +324,13 @@ def weigh_chain(
     n = n_splits
     log_wbar = weigh_cell(forest, tree, expansion, chain[n], n, n, label)
     for k in range(n_splits - 1, -1, -1):
-        sibling = sibling_of(tree, chain[k + 1])
+        sibling = structure.sibling_of(tree, chain[k + 1])
         log_wbar += weigh_cell(forest, tree, expansion, sibling, k, k, label)
-        own = weigh_cell(forest, tree, expansion, chain[k], k, n, label)
-        log_odds = log_odds_of(settings, own, log_wbar)
-        set_log_odds(tree.nodes[chain[k]], log_odds)
-        growth = -log_own_surplus(settings, log_odds)
-        log_wbar = own + growth
+        log_w = weigh_cell(forest, tree, expansion, chain[k], k, n, label)
+        log_odds = estimates.log_odds_of(settings, log_w, log_wbar)
+        estimates.set_log_odds(tree.nodes[chain[k]], log_odds)
+        growth = -estimates.log_own_surplus(settings, log_odds)
+        log_wbar = log_w + growth
     return growth
 
 
@@ -370,7 +338,7 @@ def weigh_chain(
 def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
     """Split a pure leaf late, as a sample of another label has arrived at `row`."""
     # Returns NOTHING, the newcomer's leaf and the growth of the log wbar of the expanded leaf. If
-    # the tree's capacity is used up, nothing changes, and the first value says which kind is short.
+    # the tree's capacity is used up, nothing changes, and the first value is what is short.
     before = tree.state["random_state"]
     n_features, n_faded = tree.settings["n_features"], tree.faded.shape[1]
     n_members = int(tree.nodes[index]["n_rows"]) + 1

@@ -7,14 +7,7 @@ from __future__ import annotations
 
 from river_amf.kernels.numba_tools.arrays import NEVER, NONE, Array, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.tree.estimates import (
-    log_odds_in,
-    log_odds_of,
-    log_own_surplus,
-    set_log_odds,
-    shares,
-    softplus,
-)
+from river_amf.kernels.tree import estimates, structure
 from river_amf.kernels.tree.random_numbers import (
     draw_feature,
     draw_split_time,
@@ -22,26 +15,6 @@ from river_amf.kernels.tree.random_numbers import (
     draw_uniform,
 )
 from river_amf.kernels.tree.sample_store import list_row
-from river_amf.kernels.tree.structure import (
-    add_box,
-    add_node,
-    box_of,
-    clear_box,
-    clear_node,
-    clear_split,
-    count_missing,
-    extend_box,
-    extension_rate,
-    is_inside,
-    is_leaf,
-    is_spent,
-    keeps_samples,
-    next_node,
-    range_extension,
-    replace_child,
-    set_split,
-    splits_late,
-)
 
 N_IN_A_ROW = 48  # nodes among which a full tree looks for a split to undo
 MORE = 1.0 + 1e-9  # by this factor, so that rounding does not matter
@@ -69,40 +42,42 @@ def descend(tree: Tree, x: Array) -> tuple[int, float, int]:
     # takes x without a split [MF, algorithm 4; AMF, algorithm 3]; and if the tree is full, the node
     # whose split makes room, without which the node is not split either.
     n_features = tree.settings["n_features"]
-    is_full = is_spent(tree.settings, tree.state)
-    n_missing = count_missing(x, n_features)
+    is_full = structure.is_spent(tree.settings, tree.state)
+    n_missing = structure.count_missing(x, n_features)
     index = tree.state["root"]
     time = 0.0
     while True:
         node = tree.nodes[unsigned(index)]
-        if keeps_samples(node):
+        if structure.keeps_samples(node):
             return index, NEVER, NONE
-        box = box_of(tree, node)
+        box = structure.box_of(tree, node)
         children_time = node["split_time"]
-        if not is_inside(box, x, n_features, n_missing):
-            rate = extension_rate(box, x, tree.intensity, n_features)
+        if not structure.is_inside(box, x, n_features, n_missing):
+            rate = structure.extension_rate(box, x, tree.intensity, n_features)
             if rate > 0.0:
                 time = draw_split_time(tree.state, time, rate, children_time)
                 if time < children_time:
                     undone = least_useful_split(tree, index) if is_full else NONE
                     if undone != NONE or not is_full:
                         return index, time, undone
-            extend_box(box, x, n_features)
-        if is_leaf(node):
+            structure.extend_box(box, x, n_features)
+        if structure.is_leaf(node):
             return index, NEVER, NONE
         time = children_time
-        index = next_node(tree.nodes, node, x)
+        index = structure.next_node(tree.nodes, node, x)
 
 
 @helper
 def add_leaf(tree: Tree, parent: int, x: Array, row: int) -> int:
     """Add a leaf that holds only x, which is not counted yet."""
-    index = add_node(tree, parent)
-    if splits_late(tree.settings, tree.state):
+    index = structure.add_node(tree, parent)
+    if structure.splits_late(tree.settings, tree.state):
         list_row(tree, index, row)
     else:
-        add_box(tree, index)
-        extend_box(box_of(tree, tree.nodes[index]), x, tree.settings["n_features"])
+        structure.add_box(tree, index)
+        structure.extend_box(
+            structure.box_of(tree, tree.nodes[index]), x, tree.settings["n_features"]
+        )
     return index
 
 
@@ -115,30 +90,20 @@ def least_useful_split(tree: Tree, index: int) -> int:
     nodes, n_nodes = tree.nodes, tree.state["n_nodes"]
     above = nodes[unsigned(index)]["parent"]
     candidate = int(draw_uniform(tree.state) * n_nodes)
-    found, largest = NONE, 0.0
+    best, largest = NONE, 0.0
     for _ in range(N_IN_A_ROW):
         candidate = candidate + 1 if candidate + 1 < n_nodes else 0
         node = nodes[unsigned(candidate)]
-        if candidate == index or is_leaf(node):
+        if candidate == index or structure.is_leaf(node):
             continue
         left, right = nodes[unsigned(node["left"])], nodes[unsigned(node["right"])]
-        if candidate != above and is_leaf(left) and is_leaf(right):
+        if candidate != above and structure.is_leaf(left) and structure.is_leaf(right):
             divisor = 1.0 + min(left["n_samples"], right["n_samples"])
             if largest * divisor < 1.0:  # else it can not be larger, as no share exceeds 1
-                uselessness = shares(node)[0] / divisor
+                uselessness = estimates.shares(node)[0] / divisor
                 if uselessness > largest * MORE:
-                    found, largest = candidate, uselessness
-    return found
-
-
-@helper
-def undo_split(tree: Tree, index: int) -> tuple[int, int]:
-    """Make a node with two leaves a leaf again; return these, which are no longer in the tree."""
-    # It has counted their samples, and its box holds theirs. The odds of the nodes above stay.
-    node = tree.nodes[index]
-    left, right = node["left"], node["right"]
-    clear_split(node)
-    return left, right
+                    best, largest = candidate, uselessness
+    return best
 
 
 @helper
@@ -152,22 +117,23 @@ def insert_parent(
     # whose split is undone.
     n_features = tree.settings["n_features"]
     if undone == NONE:
-        parent = add_node(tree, tree.nodes[index]["parent"])
-        add_box(tree, parent)
+        parent = structure.add_node(tree, tree.nodes[index]["parent"])
+        structure.add_box(tree, parent)
         leaf = add_leaf(tree, parent, x, row)
     else:
-        parent, leaf = undo_split(tree, undone)
-        clear_node(tree, parent, tree.nodes[index]["parent"])
-        clear_node(tree, leaf, parent)
-        clear_box(tree, leaf)
-        extend_box(box_of(tree, tree.nodes[leaf]), x, n_features)
+        parent, leaf = tree.nodes[undone]["left"], tree.nodes[undone]["right"]
+        structure.clear_split(tree.nodes[undone])  # it has counted all; the odds above it stay
+        structure.clear_node(tree, parent, tree.nodes[index]["parent"])
+        structure.clear_node(tree, leaf, parent)
+        structure.clear_box(tree, leaf)
+        structure.extend_box(structure.box_of(tree, tree.nodes[leaf]), x, n_features)
     node, above = tree.nodes[index], tree.nodes[parent]
-    box = box_of(tree, node)
-    parent_box = box_of(tree, above)
+    box = structure.box_of(tree, node)
+    parent_box = structure.box_of(tree, above)
     lengths = parent_box[0]  # borrowed until the box is written there
     for j in range(n_features):
-        lengths[j] = range_extension(box[0, j], box[1, j], x[j])
-    rate = extension_rate(box, x, tree.intensity, n_features)
+        lengths[j] = structure.range_extension(box[0, j], box[1, j], x[j])
+    rate = structure.extension_rate(box, x, tree.intensity, n_features)
     feature = draw_feature(tree.state, lengths, tree.intensity, rate)
     newcomer_left = x[feature] < box[0, feature]
     if newcomer_left:
@@ -176,10 +142,10 @@ def insert_parent(
         threshold = draw_threshold(tree.state, box[1, feature], x[feature])
 
     if newcomer_left:
-        set_split(tree, parent, split_time, feature, threshold, leaf, index)
+        structure.set_split(tree, parent, split_time, feature, threshold, leaf, index)
     else:
-        set_split(tree, parent, split_time, feature, threshold, index, leaf)
-    replace_child(tree, above["parent"], index, parent)
+        structure.set_split(tree, parent, split_time, feature, threshold, index, leaf)
+    structure.replace_child(tree, above["parent"], index, parent)
     above["n_samples"] = node["n_samples"]
     for c in range(tree.settings["n_classes"]):
         tree.counts[parent, c] = tree.counts[index, c]
@@ -190,10 +156,14 @@ def insert_parent(
     for j in range(n_features):
         parent_box[0, j] = box[0, j]
         parent_box[1, j] = box[1, j]
-    extend_box(parent_box, x, n_features)
+    structure.extend_box(parent_box, x, n_features)
 
-    surplus = 0.0 if is_leaf(node) else log_own_surplus(tree.settings, log_odds_in(node))
-    log_odds = log_odds_of(tree.settings, surplus, 0.0)  # the new leaf's wbar is 1
-    set_log_odds(above, log_odds)
+    surplus = (
+        0.0
+        if structure.is_leaf(node)
+        else estimates.log_own_surplus(tree.settings, estimates.log_odds_in(node))
+    )
+    log_odds = estimates.log_odds_of(tree.settings, surplus, 0.0)  # the new leaf's wbar is 1
+    estimates.set_log_odds(above, log_odds)
     node["parent"] = parent
-    return leaf, parent, tree.settings["log_split"] + softplus(log_odds)
+    return leaf, parent, tree.settings["log_split"] + estimates.softplus(log_odds)

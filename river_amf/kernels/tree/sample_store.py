@@ -99,9 +99,7 @@ def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array, n_r
 @allocating
 def list_row_and_thin(forest: Forest, tree: Tree, index: int, newest: int) -> None:
     """Put a row at the head of a leaf's list, then drop some, as there are too many."""
-    # Those that span its box stay, and the rarest of the others, which are at most half of the
-    # list; together they represent all. All trees agree on which samples are rare, so the store can
-    # drop what a leaf drops. All memory is allocated before anything changes.
+    # (DESIGN.md: thinning.) All memory is allocated before anything changes.
     node, n_features = tree.nodes[index], tree.settings["n_features"]
     is_spanning = np.zeros(node["n_rows"] + 1, np.bool_)
     ends = np.full((2, n_features), np.nan)
@@ -143,15 +141,7 @@ def release_rows(forest: Forest, tree: Tree) -> None:
             row = node["slot"]
             clear_rows(node)
             add_box(tree, index)
-            hull_of_rows(
-                forest.is_categorical,
-                tree.settings["n_features"],
-                tree.state["key"],
-                forest.rows,
-                tree.links,
-                row,
-                box_of(tree, node),
-            )
+            hull_of_rows(forest, tree, row, box_of(tree, node))
     for row in range(len(tree.links)):
         tree.links[row] = UNLISTED
 
@@ -195,9 +185,7 @@ def compact_rows(forest: Forest) -> None:
             moved_to[row] = n_rows
             for j in range(forest.settings[0]["n_features"]):
                 rows[n_rows, j] = rows[row, j]
-            samples[n_rows]["weight"] = samples[row]["weight"]
-            samples[n_rows]["label"] = samples[row]["label"]
-            samples[n_rows]["number"] = samples[row]["number"]
+            samples[n_rows] = samples[row]
             for t in range(len(trees)):
                 links[t, n_rows] = links[t, row]
             n_rows += 1
@@ -234,12 +222,5 @@ def have_released(forest: Forest, n_late: int) -> bool:
     settings, trees = forest.settings[0], forest.trees
     n_late_now = count_late(settings, trees)
     if n_late_now < n_late and not is_keeping_rows(settings, trees, n_late_now):
-        forget_rows(forest.counters[0])
+        forest.counters[0]["n_rows"] = forest.counters[0]["n_stored"] = 0
     return n_late_now < n_late
-
-
-@hot
-def forget_rows(counters: Record) -> None:
-    """Clear the store, as no tree keeps samples any more."""
-    counters["n_rows"] = 0
-    counters["n_stored"] = 0

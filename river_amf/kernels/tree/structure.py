@@ -14,9 +14,9 @@ from river_amf.kernels.numba_tools.arrays import (
     NEVER,
     NONE,
     Array,
+    Forest,
     Record,
     Tree,
-    Word,
     unsigned,
 )
 from river_amf.kernels.numba_tools.compilation import helper, hot, view
@@ -27,7 +27,7 @@ from river_amf.state.layout import FADED_SHARE
 
 @hot
 def range_extension(low: float, high: float, value: float) -> float:
-    """e_j, the distance of a value from [low, high]; 0 if it or the range is missing (NaN)."""
+    """Return e_j, the distance of a value from [low, high]; 0 if one of them is missing (NaN)."""
     below = low - value
     above = value - high
     extension = below if below > 0.0 else (above if above > 0.0 else 0.0)
@@ -81,21 +81,14 @@ def extend_side(box: Array, j: int, value: float) -> None:
 
 
 @helper
-def hull_of_rows(
-    is_categorical: Array,
-    n_features: int,
-    key: Word,
-    rows: Array,
-    links: Array,
-    row: int,
-    box: Array,
-) -> None:
+def hull_of_rows(forest: Forest, tree: Tree, row: int, box: Array) -> None:
     """Extend a box to contain the samples in a leaf's list, which starts at `row`."""
     # It allocates nothing, as a tree that gives up its samples could not stop halfway.
+    key = tree.state["key"]
     while row != NONE:
-        for j in range(n_features):
-            extend_side(box, j, coded(is_categorical, key, j, rows[row, j]))
-        row = links[row]
+        for j in range(tree.settings["n_features"]):
+            extend_side(box, j, coded(forest.is_categorical, key, j, forest.rows[row, j]))
+        row = tree.links[row]
 
 
 @hot
