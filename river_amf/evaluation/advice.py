@@ -11,7 +11,7 @@ import pandas as pd
 from pandas.api import types
 
 from river_amf.evaluation.streams import MAX_LABELS, ROWS, shorten
-from river_amf.evaluation.table_files import Layout
+from river_amf.evaluation.table_files import Table
 from river_amf.evaluation.typed_columns import numbers, read_dates
 
 _MANY_ROWS = 100  # of which it is odd that all values differ
@@ -31,23 +31,24 @@ class Facts(NamedTuple):
     """The properties of a column that the tests need."""
 
     values: pd.Series  # without missing ones
-    texts: pd.Series  # the distinct texts of a category
+    texts: pd.Series  # the distinct texts of a category, unless it is declared one
     odd: pd.Series  # those that are no numbers, or dates
-    is_typed: bool  # whether texts are no numbers
-    decimal: str
+    table: Table
 
 
-def facts_of(values: pd.Series, kind: str, layout: Layout, is_typed: bool) -> Facts:
+def facts_of(table: Table, name: str, values: pd.Series, kind: str) -> Facts:
     """Return the facts about a column as it is settled."""
     values = values.dropna()
-    odd = texts = pd.Series(values.unique() if kind == "category" else [], dtype=object)
+    is_declared = isinstance(table.frame[name].dtype, pd.CategoricalDtype)
+    is_text = kind == "category" and not is_declared
+    odd = texts = pd.Series(values.unique() if is_text else [], dtype=object)
     if len(texts):
-        is_other = numbers(texts, layout).isna()
+        is_other = numbers(texts, table).isna()
         if is_other.all():
-            is_other = read_dates(texts, layout).isna()
+            is_other = read_dates(texts, table).isna()
             is_other |= is_other.mean() > 0.5  # such as a word among dates
         odd = texts[is_other]
-    return Facts(values, texts, odd, is_typed, layout["decimal"])
+    return Facts(values, texts, odd, table)
 
 
 _Test = Callable[[Facts], Any]  # returns an example, or None
@@ -57,7 +58,7 @@ def _written(pattern: str, decimal: str = ".,") -> _Test:
     """Return a test of whether all texts that are no numbers match a pattern."""
 
     def test(facts: Facts) -> str | None:
-        is_meant = len(facts.odd) > 0 and facts.decimal in decimal
+        is_meant = len(facts.odd) > 0 and facts.table.layout["decimal"] in decimal
         return facts.odd.iloc[0] if is_meant and facts.odd.str.fullmatch(pattern).all() else None
 
     return test
@@ -80,7 +81,7 @@ def markers(facts: Facts) -> str | None:
 
 
 def _quoted_numbers(facts: Facts) -> str | None:
-    is_number = facts.is_typed and len(facts.texts) > 1 and facts.odd.empty
+    is_number = facts.table.is_typed and len(facts.texts) > 1 and facts.odd.empty
     return facts.texts.iloc[0] if is_number else None
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import stat
+import os
 import sys
 import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -25,14 +24,7 @@ from river_amf.evaluation.streams import (
     is_quantity,
     shorten,
 )
-from river_amf.evaluation.table_files import (
-    LAYOUT,
-    STANDARD_INPUT,
-    Layout,
-    Table,
-    check_layout,
-    read_table,
-)
+from river_amf.evaluation.table_files import LAYOUT, STANDARD_INPUT, Table, read_table
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, open_dataset, read_dataset
 from river_amf.evaluation.typed_columns import numbers, settle
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
@@ -114,25 +106,33 @@ def load_stream(
     ([({'size': 1.5, 'color': 'red'}, 'a'), ({'color': 'tan'}, 'b')], 1)
     """
     check_task(task)
-    columns: dict[str, Any] = {"target": target, "categorical": categorical, "drop": drop}
-    columns |= {"text": text, "keep": keep}
+    if isinstance(missing, str):
+        raise EvaluationError(f"missing must be a list of texts, such as ['-9'], got {missing!r}")
     layout = {
         **{"separator": separator, "encoding": encoding, "no_header": no_header},
         **{"decimal": decimal, "thousands": thousands, "comment": comment, "missing": missing},
     }
-    check_layout(layout)
     dataset = open_dataset(str(source))
-    if dataset is None:
-        stream, notes = _load_file(source, task, limit, layout, **columns)
-        for note in notes:
-            warnings.warn(shorten(f"{stream.name}: {note}"), stacklevel=2)
+    if dataset is not None:
+        stream = read_dataset(dataset, limit)
+        columns = {"target": target, "categorical": categorical, "drop": drop}
+        for option, value in (layout | columns | {"text": text, "keep": keep}).items():
+            if value and value != LAYOUT.get(option):
+                name = stream.name
+                raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
+        if task not in (None, stream.task):
+            raise EvaluationError(f"{stream.name} is a stream for {stream.task}, not for {task}")
         return stream
-    stream = read_dataset(dataset, limit)
-    for option, value in (columns | layout).items():
-        if value and value != LAYOUT.get(option):
-            raise EvaluationError(f"{option} can only be chosen for a file, not for {stream.name}")
-    if task not in (None, stream.task):
-        raise EvaluationError(f"{stream.name} is a stream for {stream.task}, not for {task}")
+    texts = [*categorical, *([] if text is None else [text])]
+    n_rows = None if limit is None else max(limit, ROWS)
+    table = read_table(_checked(source), layout, texts, n_rows)
+    _check_columns((*drop, *keep), [*table.frame], table.name)
+    target, *features = _choose_columns(table, target, texts, drop)
+    task, kind, note = _settle_target(table, target, task, limit)
+    kinds = {target: kind, **dict.fromkeys(features)}
+    stream = _Reader(table, target, kinds, text, keep, task).stream(limit)
+    for line in _notes(table, stream, {target: note}):
+        warnings.warn(shorten(f"{stream.name}: {line}"), stacklevel=2)
     return stream
 
 
@@ -151,8 +151,8 @@ def load_features(
     _check_columns(keep, names, table.name)
     kinds = {name: kinds.get(name) for name in names if name in (kinds or names)}
     kinds |= {target: "category"} | ({text: "category"} if text in names else {})
-    reader = _Reader(table, layout, target, kinds, text, keep, is_labeled=False)
-    return reader.stream(reader.read(table.frame), None), names
+    reader = _Reader(table, target, kinds, text, keep, is_labeled=False)
+    return reader.stream(None), names
 
 
 def check_task(task: Any) -> None:
@@ -168,7 +168,6 @@ class _Reader:
     """Reads the rows of a table; once the kinds of columns are settled, later values must fit."""
 
     table: Table
-    layout: Layout
     target: str
     kinds: dict[str, str | None]  # of the target and the features, None until it is settled
     text: str | None
@@ -176,7 +175,7 @@ class _Reader:
     task: str = CLASSIFICATION
     is_labeled: bool = True  # whether rows without a target are left out
 
-    def read(self, frame: pd.DataFrame) -> Rows:
+    def _read(self, frame: pd.DataFrame) -> Rows:
         """Return samples, and settle the kinds of columns."""
         targets, n_rows = pd.Series(None, frame.index, dtype=object), len(frame)
         if self.target in frame:
@@ -196,18 +195,16 @@ class _Reader:
         return Rows(columns, targets, self.text, kept, n_rows - len(frame))
 
     def _settle(self, column: pd.Series) -> pd.Series:
-        """Return the values of a column."""
-        name, where = str(column.name), self.table.name
+        name = str(column.name)
         kind = self.kinds[name]
         wanted = f"which held {kind}s before" if self.is_labeled else f"but the model takes {kind}s"
-        options: Any = {"is_typed": self.table.is_typed, "where": where, "wanted": wanted}
-        values, self.kinds[name] = settle(column, self.layout, kind, **options)
+        values, self.kinds[name] = settle(column, self.table, kind, wanted)
         return values
 
-    def stream(self, rows: Rows, limit: int | None) -> Stream:
+    def stream(self, limit: int | None) -> Stream:
         """Return the stream of the first rows and of those to come."""
-        n_rows, stop = len(self.table.frame), sys.maxsize if limit is None else limit
-        is_open = self.table.later is not None and n_rows < stop
+        stop = sys.maxsize if limit is None else limit
+        rows, is_open = self._read(self.table.frame[:stop]), len(self.table.frame) < stop
         return Stream(
             Path(self.table.name).name,
             rows,
@@ -216,74 +213,47 @@ class _Reader:
             self.target,
             self.text,
             {k: str(v) for k, v in self.kinds.items() if k not in (self.target, self.text)},
-            later=self._later(stop) if is_open else None,
+            later=self._later(stop) if self.table.later is not None and is_open else None,
         )
 
     def _later(self, stop: int) -> Iterator[Rows]:
         for rows in self.table.later or ():
             frame = rows.reindex(columns=self.table.frame.columns)  # which JSON may lack
-            yield self.read(frame[frame.index < stop])
+            yield self._read(frame[frame.index < stop])
             if (frame.index + 1 >= stop).any():
                 return
 
 
-def _load_file(
-    source: str | Path,
-    task: str | None,
-    limit: int | None,
-    layout: Layout,
-    *,
-    target: Any,
-    categorical: Sequence[str],
-    drop: Sequence[str],
-    text: str | None,
-    keep: Sequence[str],
-) -> tuple[Stream, list[str]]:
-    """Return the samples in a file, and a line on each column that seems odd."""
-    texts = [*categorical, *([] if text is None else [text])]
-    n_rows = None if limit is None else max(limit, ROWS)
-    table = read_table(_checked(source), layout, texts, n_rows)
-    name, names = table.name, [*table.frame]
-    _check_columns((*drop, *keep), names, name)
-    names = [column for column in names if column not in drop]
+def _choose_columns(
+    table: Table, target: str | None, texts: Sequence[str], drop: Sequence[str]
+) -> list[str]:
+    """Return the names of the target and the features, or raise EvaluationError."""
+    names = [column for column in table.frame if column not in drop]
     if target is None and names:
         target = "target" if "target" in names else names[-1]
-    _check_columns([target], names, name, "target column")
+    _check_columns([target], names, table.name, "target column")
     features = [column for column in names if column != target]
     if not features:
         hint = " (are its fields separated by , ; or tabs? --separator sets another)" * (not drop)
-        raise EvaluationError(
-            f"{name} has no feature beside its target {shorten(target, 60)!r}{hint}"
-        )
-    _check_columns(texts, features, name, "feature")
+        text = f"{table.name} has no feature beside its target {shorten(str(target), 60)!r}{hint}"
+        raise EvaluationError(text)
+    _check_columns(texts, features, table.name, "feature")
     if table.frame.empty:
-        raise EvaluationError(f"{name} has a header but no rows")
-    task, kind, odd = _settle_target(table, layout, target, task, limit)
-    kinds = {target: kind} | {k: "category" if k in texts else None for k in features}
-    reader = _Reader(table, layout, target, kinds, text, keep, task)
-    rows = reader.read(table.frame[:limit])
-    is_headed = not (layout["no_header"] or table.is_typed)
-    notes = [advice.on_names([*table.frame]) if is_headed else None]
-    columns = {target: odd} | {
-        k: advice.on_feature(_facts(table, layout, k, values, reader.kinds[str(k)]))
-        for k, values in rows.frame.items()
-        if k in features and k not in texts
-    }
-    notes += [f"column {shorten(k, 40)!r}: {note}" for k, note in columns.items() if note]
-    return reader.stream(rows, limit), [note for note in notes if note]
+        raise EvaluationError(f"{table.name} has a header but no rows")
+    return [str(target), *features]
 
 
 def _settle_target(
-    table: Table, layout: Layout, target: str, task: str | None, limit: int | None
+    table: Table, target: str, task: str | None, limit: int | None
 ) -> tuple[str, str, str | None]:
     """Return the task, the kind of the target, and advice on labels; or raise EvaluationError."""
     name, column = table.name, table.frame[target]
-    labels, kind = settle(column, layout, is_typed=table.is_typed)
-    facts = _facts(table, layout, target, labels, kind)
-    odd, are_numbers = advice.on_labels(facts)
+    labels, kind = settle(column, table)
+    facts = advice.facts_of(table, target, labels, kind)
+    note, are_numbers = advice.on_labels(facts)
     if are_numbers and task != CLASSIFICATION:
         raise EvaluationError(
-            f"{name}: column {target!r}: {odd}; --task classification takes them as labels"
+            f"{name}: column {target!r}: {note}; --task classification takes them as labels"
         )
     if labels[:limit].isna().all():
         where = "" if limit is None else f" in the first {limit} rows"
@@ -292,25 +262,30 @@ def _settle_target(
             " another"
         )
     marks = advice.markers(facts)
-    values = numbers(facts.texts, layout) if marks else labels
+    values = numbers(facts.texts, table) if marks else labels
     task = task or (REGRESSION if is_quantity(values.dropna()) else CLASSIFICATION)
     if task == CLASSIFICATION:
-        return task, kind if kind in ("number", "boolean") else "category", odd
-    if kind != "number":
-        remedy = f"--missing={marks} reads it as missing, " if marks else ""
-        wanted = f"but regression predicts numbers: {remedy}--task classification takes labels"
-        settle(column[:limit], layout, "number", where=name, wanted=wanted)
+        return task, kind if kind in ("number", "boolean") else "category", note
+    remedy = f"--missing={marks} reads it as missing, " if marks else ""
+    wanted = f"but regression predicts numbers: {remedy}--task classification takes labels"
+    settle(column[:limit], table, "number", wanted)
     return task, "number", None
 
 
-def _facts(table: Table, layout: Layout, name: Any, values: pd.Series, kind: Any) -> advice.Facts:
-    """Return the facts about a column; the texts of declared categories need no advice."""
-    is_declared = isinstance(table.frame[name].dtype, pd.CategoricalDtype)
-    return advice.facts_of(values, "" if is_declared else kind, layout, table.is_typed)
+def _notes(table: Table, stream: Stream, notes: dict[str, str | None]) -> list[str]:
+    """Return a line on each column that seems odd, beside those that have notes."""
+    frame = stream.samples.frame  # type: ignore[union-attr]  # of `Rows`
+    for name, kind in stream.kinds.items():
+        if name in frame:  # dates are several columns
+            notes[name] = advice.on_feature(advice.facts_of(table, name, frame[name], kind))
+    is_headed = not (table.layout["no_header"] or table.is_typed)
+    odd = advice.on_names([*table.frame]) if is_headed else None
+    lines = [f"column {shorten(name, 40)!r}: {note}" for name, note in notes.items() if note]
+    return [odd, *lines] if odd else lines
 
 
 def _check_columns(
-    chosen: Iterable[str], names: Sequence[str], where: str, noun: str = "column"
+    chosen: Iterable[Any], names: Sequence[str], where: str, noun: str = "column"
 ) -> None:
     """Raise EvaluationError for a column that there is not."""
     for column in chosen:
@@ -320,22 +295,9 @@ def _check_columns(
 
 
 def _checked(source: str | Path) -> Path:
-    """Return the path of a file that can be read, or raise."""
+    """Return the path of a file, or raise EvaluationError if there is none."""
     path = Path(source)
-    if not str(source):  # which Path takes for the current folder
-        raise EvaluationError("the stream is '': give the path of a file or the name of a stream")
-    if str(path) == STANDARD_INPUT:
-        return path
-    if re.match(r"\w+:/", str(path)):
-        raise EvaluationError(f"{str(path)!r} is a URL: download the file")
-    try:
-        kind = path.stat().st_mode
-    except (FileNotFoundError, ValueError) as error:  # the latter for a zero byte
+    if str(path) != STANDARD_INPUT and not os.path.exists(path):
         hint = "" if path.suffix else f" ({suggest(str(path), (*BUNDLED, *STREAMS))})"
-        raise EvaluationError(f"no stream or file {str(path)!r}{hint}") from error
-    except OSError as error:  # its name is too long, or its folder may not be read
-        raise EvaluationError(f"cannot read {str(path)!r}: {error.strerror}") from error
-    if not stat.S_ISREG(kind):
-        advice = "" if stat.S_ISDIR(kind) else "; - reads standard input"
-        raise EvaluationError(f"{str(path)!r} is not a regular file{advice}")
+        raise EvaluationError(f"no stream or file {str(path)!r}{hint}")
     return path

@@ -64,10 +64,8 @@ class Rows:
         kept = self.kept.itertuples(index=False, name=None)
         numbers = (self.frame.index + 1).tolist()
         for n, values, y, copied in zip(numbers, cells, self.targets.tolist(), kept, strict=True):
-            # missing values are NaN here, the only value that differs from itself
-            x: Features = {
-                k: value for k, value in zip(names, values, strict=True) if value == value
-            }
+            pairs = zip(names, values, strict=True)
+            x: Features = {k: value for k, value in pairs if value == value}  # no NaN
             if self.text is not None:
                 counts = _WORDS.transform_one(x.pop(self.text, ""))
                 x |= {f"{self.text}={word}": count for word, count in counts.items()}
@@ -83,17 +81,17 @@ class Stream:
     name
         Name of the stream in reports.
     samples
-        Pairs (features, label), such as a list, without those that are yet to come.
+        Pairs (features, label), such as a list.
     n_unlabeled
         Number of rows of a file that are left out because they have no label.
     task
         `"classification"` (labels) or `"regression"` (numbers).
     target, text
-        Names of the column to predict, and of the one that is a bag of words, in a file.
+        Names of the column to predict, and of the bag of words, in a file.
     kinds
         `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features.
     drifts
-        Where it is known to drift, as numbers of samples.
+        Numbers of samples before each drift.
     later
         Further rows of standard input, as they come; they can be read only once.
 
@@ -192,11 +190,7 @@ def is_quantity(values: pd.Series) -> bool:
 
 
 def task_of_values(values: Sequence[Any]) -> str:
-    """Return the task that targets in memory suggest; texts are labels.
-
-    >>> task_of_values([1, 2, 2]), task_of_values([1.5, 2.0]), task_of_values(["1.5", "2.0"])
-    ('classification', 'regression', 'classification')
-    """
+    """Return the task that targets in memory suggest; texts are labels."""
     first = values[:ROWS]
     if not all(is_real(value) and not isinstance(value, bool | np.bool_) for value in first):
         return CLASSIFICATION

@@ -52,10 +52,10 @@ _WIDTH = 1_000  # samples
 class DriftStream(SyntheticDataset):
     """A finite, reproducible stream of concepts: river's generators, each for `period` samples.
 
-    If `width` is 0, the next concept takes over at once. Otherwise it takes over gradually, by
-    means of river's `ConceptDriftStream`: near a drift at p, sample t (counted from 1) comes from
-    the new concept with probability 1 / (1 + exp(-4 (t - p) / width)). `drifts` has the numbers of
-    samples at the end of each concept but the last.
+    If `width` is 0, the next concept takes over at once, otherwise gradually, as in river's
+    `ConceptDriftStream`: near a drift at p, sample t (counted from 1) comes from the new concept
+    with probability 1 / (1 + exp(-4 (t - p) / width)). `drifts` are the numbers of samples before
+    each change of concepts.
     """
 
     def __init__(
@@ -89,28 +89,6 @@ class DriftStream(SyntheticDataset):
             )
         samples: Iterator[tuple[dict[Any, Any], Any]] = stream.take(self.n_samples)
         return samples
-
-    def __repr__(self) -> str:
-        return f"{self.name}: {self.n_samples} samples, drifts at {[*self.drifts]}"
-
-
-class _Timed(Dataset):
-    """A dataset whose only feature is a time, with the parts of the time that matter instead."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self.name, self._dataset = type(dataset).__name__, dataset
-        n_features = len(_TIMED[self.name](dt.datetime.min))
-        super().__init__(dataset.task, n_features, dataset.n_samples)  # type: ignore[no-untyped-call]
-
-    def __iter__(self) -> Iterator[tuple[dict[str, int], Any]]:
-        for x, y in self._dataset:
-            yield _TIMED[self.name](*x.values()), y
-
-
-_TIMED: dict[str, Callable[[dt.datetime], dict[str, int]]] = {
-    "AirlinePassengers": lambda t: {"year": t.year, "month": t.month},
-    "WaterFlow": lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour},
-}
 
 
 _sea = functools.partial(synth.SEA, noise=0.1)
@@ -150,20 +128,25 @@ TRACKS = {
 }
 
 
+_PARTS: dict[type, Callable[[dt.datetime], dict[str, int]]] = {
+    datasets.AirlinePassengers: lambda t: {"year": t.year, "month": t.month},
+    datasets.WaterFlow: lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour},
+}
+
+
 def open_dataset(name: str) -> Dataset | None:
     """Return the generated stream or bundled river dataset of that name, or None."""
     names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
     name = names.get(name.lower(), "")
-    if name not in BUNDLED:
-        return STREAMS.get(name)
-    dataset: Dataset = getattr(datasets, name)()
-    return _Timed(dataset) if name in _TIMED else dataset
+    return getattr(datasets, name)() if name in BUNDLED else STREAMS.get(name)
 
 
 def read_dataset(dataset: Dataset, limit: int | None) -> Stream:
     """Return the samples of a dataset of river's, in memory."""
-    is_file = isinstance(dataset, FileDataset | _Timed)  # which river closes at its end
+    is_file = isinstance(dataset, FileDataset)  # which river closes at its end
     samples = list(dataset if is_file else itertools.islice(dataset, limit))[:limit]
+    if parts := _PARTS.get(type(dataset)):  # its only feature is a time
+        samples = [(parts(*x.values()), y) for x, y in samples]
     first = samples[0][0] if samples else {}
     kinds = {str(k): "category" if isinstance(v, str) else "number" for k, v in first.items()}
     task = REGRESSION if dataset.task == REG else CLASSIFICATION
@@ -173,4 +156,4 @@ def read_dataset(dataset: Dataset, limit: int | None) -> Stream:
 
 def dataset_name(dataset: object) -> str:
     """Return the name of a stream or of anything else."""
-    return dataset.name if isinstance(dataset, DriftStream | _Timed) else type(dataset).__name__
+    return dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
