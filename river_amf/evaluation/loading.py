@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,9 +23,15 @@ from river_amf.evaluation.streams import (
     is_quantity,
     shorten,
 )
-from river_amf.evaluation.table_files import LAYOUT, STANDARD_INPUT, Table, read_table
+from river_amf.evaluation.table_files import (
+    LAYOUT,
+    STANDARD_INPUT,
+    Table,
+    numbers,
+    read_table,
+    settle,
+)
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, open_dataset, read_dataset
-from river_amf.evaluation.typed_columns import numbers, settle
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import shown
@@ -53,10 +58,10 @@ def load_stream(
     r"""Open a stream by name, or read a file.
 
     Columns of text are categorical. Dates, such as `2024-05-17` or `2024-05-17T13:30:00+02:00`
-    (half past one), become the features of `river_amf.date_features`. Blanks around values do not
-    count. An empty field, `?` and the missing values of `pandas.read_csv`, such as `NA` and `null`,
-    are left out of the feature dicts. An option or file that cannot be used raises EvaluationError;
-    a column that seems odd gives a UserWarning that names the option that helps.
+    (half past one), become the features of `river_amf.date_features`. An empty field, `?` and the
+    missing values of `pandas.read_csv`, such as `NA` and `null`, are left out of the feature dicts.
+    A file that cannot be used raises EvaluationError; a column that seems odd gives a UserWarning
+    that names the option that helps.
 
     Parameters
     ----------
@@ -78,9 +83,8 @@ def load_stream(
     encoding
         Encoding of a file of text, by default UTF-8.
     separator, decimal, thousands, comment
-        Characters of a CSV file: between its fields (by default a comma, semicolon or tab,
-        whichever the first rows suggest), before the fraction of a number, between its thousands,
-        and at the beginning of comments.
+        Characters of a CSV file: between its fields (by default a comma, semicolon or tab), before
+        the fraction of a number, between its thousands, and at the beginning of comments.
     no_header
         Whether the first row of a CSV file is a sample; columns are then `"0"`, `"1"` and so on.
     task
@@ -88,15 +92,13 @@ def load_stream(
         with fractions, or more than 50 distinct ones in the first 1000 rows, are for regression.
     text
         A column to take apart into a bag of words: a feature `column=word` for each, with its
-        count, for models with `absent="zero"`, to which a missing number is 0; `compare` gives it
-        to the forests that go by name.
+        count, for models with `absent="zero"`. `compare` sets it in forests that go by name.
 
     Examples
     --------
     >>> from river_amf.evaluation import load_stream
-    >>> stream = load_stream("bananas", limit=100)
-    >>> stream.name, stream.n_samples, stream.kinds
-    ('Bananas', 100, {'1': 'number', '2': 'number'})
+    >>> load_stream("bananas", limit=100).kinds
+    {'1': 'number', '2': 'number'}
 
     >>> import pathlib, tempfile
     >>> path = pathlib.Path(tempfile.mkdtemp(), "table.csv")
@@ -126,7 +128,7 @@ def load_stream(
     texts = [*categorical, *([] if text is None else [text])]
     n_rows = None if limit is None else max(limit, ROWS)
     table = read_table(_checked(source), layout, texts, n_rows)
-    _check_columns((*drop, *keep), [*table.frame], table.name)
+    _check_columns((*drop, *keep), [*map(str, table.frame)], table.name)
     target, *features = _choose_columns(table, target, texts, drop)
     task, kind, note = _settle_target(table, target, task, limit)
     kinds = {target: kind, **dict.fromkeys(features)}
@@ -186,11 +188,11 @@ class _Reader:
                 targets = pd.to_numeric(targets, downcast="integer")
         else:
             targets = targets.astype(object).where(targets.notna(), None)
+        targets = targets.astype(np.float64) if self.task == REGRESSION else targets
         features = {name: self._settle(frame[name]) for name in self.kinds if name != self.target}
         columns = pd.DataFrame(features, frame.index)
         if "date" in self.kinds.values():
             columns = dates.of_frame(frames.read_frame(columns)).to_native()
-        targets = targets.astype(np.float64) if self.task == REGRESSION else targets
         kept = frame[[*self.keep]].astype(object)
         return Rows(columns, targets, self.text, kept, n_rows - len(frame))
 
@@ -203,32 +205,25 @@ class _Reader:
 
     def stream(self, limit: int | None) -> Stream:
         """Return the stream of the first rows and of those to come."""
-        stop = sys.maxsize if limit is None else limit
-        rows, is_open = self._read(self.table.frame[:stop]), len(self.table.frame) < stop
+        table, rows = self.table, self._read(self.table.frame[:limit])
+        is_open = table.later is not None and (limit is None or len(table.frame) < limit)
         return Stream(
-            Path(self.table.name).name,
+            Path(table.name).name,
             rows,
             rows.n_unlabeled,
             self.task,
             self.target,
             self.text,
             {k: str(v) for k, v in self.kinds.items() if k not in (self.target, self.text)},
-            later=self._later(stop) if self.table.later is not None and is_open else None,
+            later=map(self._read, table.later or ()) if is_open else None,
         )
-
-    def _later(self, stop: int) -> Iterator[Rows]:
-        for rows in self.table.later or ():
-            frame = rows.reindex(columns=self.table.frame.columns)  # which JSON may lack
-            yield self._read(frame[frame.index < stop])
-            if (frame.index + 1 >= stop).any():
-                return
 
 
 def _choose_columns(
     table: Table, target: str | None, texts: Sequence[str], drop: Sequence[str]
 ) -> list[str]:
     """Return the names of the target and the features, or raise EvaluationError."""
-    names = [column for column in table.frame if column not in drop]
+    names = [column for column in map(str, table.frame) if column not in drop]
     if target is None and names:
         target = "target" if "target" in names else names[-1]
     _check_columns([target], names, table.name, "target column")
@@ -256,10 +251,8 @@ def _settle_target(
             f"{name}: column {target!r}: {note}; --task classification takes them as labels"
         )
     if labels[:limit].isna().all():
-        where = "" if limit is None else f" in the first {limit} rows"
         raise EvaluationError(
-            f"no row of {name} has a label: its column {target!r} is empty{where}; --target names"
-            " another"
+            f"no row of {name} has a label: its column {target!r} is empty; --target names another"
         )
     marks = advice.markers(facts)
     values = numbers(facts.texts, table) if marks else labels
@@ -278,8 +271,8 @@ def _notes(table: Table, stream: Stream, notes: dict[str, str | None]) -> list[s
     for name, kind in stream.kinds.items():
         if name in frame:  # dates are several columns
             notes[name] = advice.on_feature(advice.facts_of(table, name, frame[name], kind))
-    is_headed = not (table.layout["no_header"] or table.is_typed)
-    odd = advice.on_names([*table.frame]) if is_headed else None
+    is_headed = table.is_csv and not table.layout["no_header"]
+    odd = advice.on_names([*map(str, table.frame)]) if is_headed else None
     lines = [f"column {shorten(name, 40)!r}: {note}" for name, note in notes.items() if note]
     return [odd, *lines] if odd else lines
 

@@ -31,10 +31,7 @@ def read_source(
     of_models: Task | None = None,
     target: Any = None,
 ) -> Stream:
-    """Return the samples of anything that is accepted as a dataset, or raise.
-
-    Without a task it is that of the models, or else the one that the targets suggest.
-    """
+    """Return the samples of a dataset; its task is that of the models, if the targets allow it."""
     check_task(task)
     if isinstance(dataset, str | Path):
         is_regression = of_models is not None and of_models.name == REGRESSION

@@ -28,7 +28,6 @@ REGRESSION = "regression"
 ROWS = 1000  # in which the values of a target suggest the task
 MAX_LABELS = 50  # distinct numbers in these rows that may be labels
 _MAX_LISTED = 5  # labels in a description
-_LONGEST = 200  # characters of a line
 _WORDS: Any = BagOfWords()  # which only splits texts here
 
 
@@ -163,7 +162,7 @@ class Stream:
             about = f"{_counted(len(counts), 'label')} ({', '.join(named)})"
         features = [_counted(n, kind) for kind, n in Counter(self.kinds.values()).items()]
         features += [f"words of {shorten(self.text, 24)!r}"] if self.text else []
-        name = "" if self.target is None else f" {shorten(self.target, 24)!r}"
+        name = f" {shorten(self.target, 24)!r}" if self.target else ""
         line = f"target{name}: {about}; features: {', '.join(features)}"
         skipped = f"; {_counted(self.n_unlabeled, 'row')} without a target skipped"
         return shorten(line + skipped * (self.n_unlabeled > 0))
@@ -174,14 +173,14 @@ def _counted(n: int, noun: str) -> str:
     return f"{n} {noun if n == 1 else plural}"
 
 
-def shorten(text: str, length: int = _LONGEST) -> str:
+def shorten(text: str, length: int = 200) -> str:
     """Return a text without its middle, if it is too long."""
     half = (length - 3) // 2
     return text if len(text) <= length else f"{text[:half]}...{text[-half:]}"
 
 
 def is_quantity(values: pd.Series) -> bool:
-    """Return whether numbers have fractions, or are more than 50 distinct ones in 1000 rows."""
+    """Return whether there are fractions, or more than 50 distinct numbers in 1000 rows."""
     first = values[:ROWS]
     if not types.is_numeric_dtype(first) or types.is_bool_dtype(first):
         return False

@@ -1,7 +1,7 @@
 """Streams with four kinds of drift, built from river's generators.
 
 `STREAMS` maps names to streams, `TRACKS` lists the streams of each kind of drift, and `BUNDLED`
-names the datasets that come with river. Nothing is downloaded. All streams have labels:
+names the datasets that come with river. All streams have labels:
 
 - `sea_abrupt`: points labeled by whether x0 + x1 is greater than 8, 9, 7 and 9.5 in turn, with 10 %
   of the labels flipped[^1]. `sea_recurring`: thresholds 7 and 9.5, twice.
@@ -14,9 +14,9 @@ names the datasets that come with river. Nothing is downloaded. All streams have
 - `hyperplane_moving`: the two sides of a hyperplane whose 10 weights change by 0.001 per sample and
   reverse direction once in a thousand samples; 4 % of the labels are flipped[^6].
 
-A concept lasts 5 000 samples; the moving streams drift throughout their 20 000 samples. Each
-concept has its own seed, so a concept that recurs does not repeat its samples. Where the feature of
-a bundled dataset is a time, there are numbers instead: year and month, or day, weekday and hour.
+A concept lasts 5 000 samples, each with its own seed; the moving streams drift throughout their
+20 000 samples. A bundled dataset whose feature is a time has numbers instead: year and month, or
+day, weekday and hour.
 
 [^1]: Street & Kim (2001). A streaming ensemble algorithm (SEA) for large-scale classification.
 [^2]: Agrawal, Imielinski & Swami (1993). Database mining: a performance perspective.
@@ -32,7 +32,7 @@ import copy
 import datetime as dt
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from river import datasets
@@ -77,8 +77,7 @@ class DriftStream(SyntheticDataset):
 
     def __iter__(self) -> Iterator[tuple[dict[Any, Any], Any]]:
         """Yield the samples from the beginning; they are the same every time."""
-        # Generators hold their own state; copying them lets two iterations run at the same time.
-        concepts = copy.deepcopy(self.concepts)
+        concepts = copy.deepcopy(self.concepts)  # so that two iterations can run at the same time
         if self.width == 0:
             return itertools.chain.from_iterable(c.take(self.period) for c in concepts)
         # Nested to the left, because then each drift is counted from the beginning of the stream.
@@ -100,9 +99,7 @@ def _led(n_swapped: int, seed: int) -> SyntheticDataset:
     )
 
 
-def _concepts(
-    make: Callable[..., SyntheticDataset], variants: Iterable[int]
-) -> list[SyntheticDataset]:
+def _concepts(make: Callable[..., SyntheticDataset], *variants: int) -> list[SyntheticDataset]:
     """Return a generator for each variant, each with its own seed."""
     return [make(variant, seed=seed) for seed, variant in enumerate(variants, start=1)]
 
@@ -111,15 +108,15 @@ _RBF = synth.RandomRBFDrift(1, 1, n_classes=4, change_speed=0.001)
 _HYPERPLANE = synth.Hyperplane(1, n_drift_features=10, mag_change=0.001, sigma=0.011)
 
 _ALL = (
-    DriftStream("sea_abrupt", _concepts(_sea, [0, 1, 2, 3]), _PERIOD),
-    DriftStream("agrawal_abrupt", _concepts(synth.Agrawal, [0, 1, 2, 3]), _PERIOD),
-    DriftStream("stagger_abrupt", _concepts(synth.STAGGER, [0, 1, 2]), _PERIOD),
-    DriftStream("agrawal_gradual", _concepts(synth.Agrawal, [0, 1, 2, 3]), _PERIOD, _WIDTH),
-    DriftStream("led_gradual", _concepts(_led, [1, 3, 5, 7]), _PERIOD, _WIDTH),
+    DriftStream("sea_abrupt", _concepts(_sea, 0, 1, 2, 3), _PERIOD),
+    DriftStream("agrawal_abrupt", _concepts(synth.Agrawal, 0, 1, 2, 3), _PERIOD),
+    DriftStream("stagger_abrupt", _concepts(synth.STAGGER, 0, 1, 2), _PERIOD),
+    DriftStream("agrawal_gradual", _concepts(synth.Agrawal, 0, 1, 2, 3), _PERIOD, _WIDTH),
+    DriftStream("led_gradual", _concepts(_led, 1, 3, 5, 7), _PERIOD, _WIDTH),
     DriftStream("rbf_moving", [_RBF], 4 * _PERIOD),
     DriftStream("hyperplane_moving", [_HYPERPLANE], 4 * _PERIOD),
-    DriftStream("sea_recurring", _concepts(_sea, [2, 3, 2, 3]), _PERIOD),
-    DriftStream("stagger_recurring", _concepts(synth.STAGGER, [0, 2, 0, 2]), _PERIOD),
+    DriftStream("sea_recurring", _concepts(_sea, 2, 3, 2, 3), _PERIOD),
+    DriftStream("stagger_recurring", _concepts(synth.STAGGER, 0, 2, 0, 2), _PERIOD),
 )
 STREAMS = {stream.name: stream for stream in _ALL}
 TRACKS = {
