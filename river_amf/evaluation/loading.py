@@ -96,11 +96,8 @@ def load_stream(
 
     Examples
     --------
-    >>> from river_amf.evaluation import load_stream
-    >>> load_stream("bananas", limit=100).kinds
-    {'1': 'number', '2': 'number'}
-
     >>> import pathlib, tempfile
+    >>> from river_amf.evaluation import load_stream
     >>> path = pathlib.Path(tempfile.mkdtemp(), "table.csv")
     >>> _ = path.write_text("size;color;kind\n1.5;red;a\nNA;tan ;b\n2.5;blue;\n")
     >>> stream = load_stream(path)

@@ -73,13 +73,10 @@ class Table(NamedTuple):
 
 def read_table(path: Path, layout: Layout, texts: Iterable[Any], n_rows: int | None) -> Table:
     """Read a file, or the first rows of standard input; columns in `texts` are categories."""
-    name, encoding = str(path), layout["encoding"] or "utf-8-sig"
-    options: dict[str, Any] = {}
-    blocks: Iterator[str] | None = None
-    with ExitStack() as stack:
-        if name == STANDARD_INPUT:
-            name, blocks = "standard input", _blocks_of_input(encoding)
-        stack.enter_context(_reading(name))
+    encoding, options = layout["encoding"] or "utf-8-sig", dict[str, Any]()
+    blocks = _blocks_of_input(encoding) if str(path) == STANDARD_INPUT else None
+    name = str(path) if blocks is None else "standard input"
+    with _reading(name), ExitStack() as stack:
         if blocks is not None:
             file: IO[str] = io.StringIO(next(blocks, ""), "")
             start = file.read(_SAMPLE).encode(errors="replace")
@@ -116,8 +113,7 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
         raise EvaluationError(f"{name} is empty")
     for other, pattern in _REFUSED.items():
         if re.match(pattern, start):
-            advice = "convert it to .csv, .arff, .parquet or .jsonl, perhaps with .gz"
-            raise EvaluationError(f"cannot read {name}: it is {other}; {advice}")
+            raise EvaluationError(f"cannot read {name}: it is {other}; convert it to CSV")
     kind = next((kind for kind, pattern in _FORMATS.items() if re.match(pattern, start)), "CSV")
     allowed = {"CSV": {*layout}, "parquet": {"missing"}}.get(kind, {"missing", "encoding"})
     for option, value in layout.items():

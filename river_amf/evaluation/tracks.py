@@ -4,26 +4,19 @@
 names the datasets that come with river. All streams have labels:
 
 - `sea_abrupt`: points labeled by whether x0 + x1 is greater than 8, 9, 7 and 9.5 in turn, with 10 %
-  of the labels flipped[^1]. `sea_recurring`: thresholds 7 and 9.5, twice.
-- `agrawal_abrupt`, `agrawal_gradual`: the first four rules for granting a loan[^2].
-- `stagger_abrupt`: the three rules about size, color and shape[^3]. `stagger_recurring`: the first
-  and the last rule, twice.
+  of the labels flipped. `sea_recurring`: thresholds 7 and 9.5, twice.
+- `agrawal_abrupt`, `agrawal_gradual`: the first four rules for granting a loan.
+- `stagger_abrupt`: the three rules about size, color and shape. `stagger_recurring`: the first and
+  the last rule, twice.
 - `led_gradual`: seven-segment digits with 9 % of the segments inverted, and 17 irrelevant features;
-  1, 3, 5 and 7 of them swap places with segments[^4].
-- `rbf_moving`: 50 clusters with 4 labels, whose centers move by 0.001 per sample[^5].
+  1, 3, 5 and 7 of them swap places with segments.
+- `rbf_moving`: 50 clusters with 4 labels, whose centers move by 0.001 per sample.
 - `hyperplane_moving`: the two sides of a hyperplane whose 10 weights change by 0.001 per sample and
-  reverse direction once in a thousand samples; 4 % of the labels are flipped[^6].
+  reverse direction once in a thousand samples; 4 % of the labels are flipped.
 
 A concept lasts 5 000 samples, each with its own seed; the moving streams drift throughout their
-20 000 samples. A bundled dataset whose feature is a time has numbers instead: year and month, or
-day, weekday and hour.
-
-[^1]: Street & Kim (2001). A streaming ensemble algorithm (SEA) for large-scale classification.
-[^2]: Agrawal, Imielinski & Swami (1993). Database mining: a performance perspective.
-[^3]: Schlimmer & Granger (1986). Incremental learning from noisy data.
-[^4]: Breiman, Friedman, Olshen & Stone (1984). Classification and regression trees.
-[^5]: Bifet et al. (2009). New ensemble methods for evolving data streams.
-[^6]: Hulten, Spencer & Domingos (2001). Mining time-changing data streams.
+20 000 samples. The generators' docstrings cite their sources. A bundled dataset whose feature is a
+time has numbers instead: year and month, or day, weekday and hour.
 """
 
 from __future__ import annotations
@@ -61,8 +54,7 @@ class DriftStream(SyntheticDataset):
     def __init__(
         self, name: str, concepts: Sequence[SyntheticDataset], period: int, width: int = 0
     ) -> None:
-        first = concepts[0]
-        n_samples = period * len(concepts)
+        first, n_samples = concepts[0], period * len(concepts)
         super().__init__(  # type: ignore[no-untyped-call]
             task=first.task,
             n_features=first.n_features,
