@@ -11,8 +11,7 @@ import pandas as pd
 from pandas.api import types
 
 from river_amf.evaluation.streams import MAX_LABELS, ROWS, shorten
-from river_amf.evaluation.table_files import Layout
-from river_amf.evaluation.typed_columns import numbers, read_dates
+from river_amf.evaluation.table_files import Table, numbers, read_dates
 
 _MANY_ROWS = 100  # of which it is odd that all values differ
 _NEARLY = 0.9  # of the values
@@ -21,9 +20,7 @@ _MAX_MARKERS = 5  # distinct texts that may stand for missing numbers
 
 _UNIT = r"([A-Z]{3}|[$€£¥₹%])"
 _AMOUNT = rf"[-+]?{_UNIT}\s*[-+]?\d[\d.,']*|[-+]?\d[\d.,']*\s*{_UNIT}"
-_COMMAS = r"[-+]?\d{1,3}(,\d{3})+(\.\d+)?"
-_POINTS = r"[-+]?\d{1,3}(\.\d{3})+(,\d+)?"
-_COMMA = r"[-+]?\d*,\d+"
+_SEPARATED = r"[-+]?(\d{1,3}([.,]\d{3})+([.,]\d+)?|\d*,\d+)"
 _OTHER_DATE = r"(\d{4}[-./]\d\d?[-./]\d\d?|\d\d?[-./](\d\d?|[A-Za-z]{3})[-./](\d\d){1,2})([ T].*)?"
 
 
@@ -31,34 +28,34 @@ class Facts(NamedTuple):
     """The properties of a column that the tests need."""
 
     values: pd.Series  # without missing ones
-    texts: pd.Series  # the distinct texts of a category
+    texts: pd.Series  # the distinct texts of a category, unless it is declared one
     odd: pd.Series  # those that are no numbers, or dates
-    is_typed: bool  # whether texts are no numbers
-    decimal: str
 
 
-def facts_of(values: pd.Series, kind: str, layout: Layout, is_typed: bool) -> Facts:
+def facts_of(table: Table, name: str, values: pd.Series, kind: str) -> Facts:
     """Return the facts about a column as it is settled."""
     values = values.dropna()
-    odd = texts = pd.Series(values.unique() if kind == "category" else [], dtype=object)
+    is_declared = isinstance(table.frame[name].dtype, pd.CategoricalDtype)
+    is_text = kind == "category" and not is_declared
+    odd = texts = pd.Series(values.unique() if is_text else [], dtype=object)
     if len(texts):
-        is_other = numbers(texts, layout).isna()
+        is_other = numbers(texts, table).isna()
         if is_other.all():
-            is_other = read_dates(texts, layout).isna()
+            is_other = read_dates(texts, table).isna()
             is_other |= is_other.mean() > 0.5  # such as a word among dates
         odd = texts[is_other]
-    return Facts(values, texts, odd, is_typed, layout["decimal"])
+    return Facts(values, texts, odd)
 
 
 _Test = Callable[[Facts], Any]  # returns an example, or None
 
 
-def _written(pattern: str, decimal: str = ".,") -> _Test:
+def _written(pattern: str) -> _Test:
     """Return a test of whether all texts that are no numbers match a pattern."""
 
     def test(facts: Facts) -> str | None:
-        is_meant = len(facts.odd) > 0 and facts.decimal in decimal
-        return facts.odd.iloc[0] if is_meant and facts.odd.str.fullmatch(pattern).all() else None
+        is_meant = len(facts.odd) > 0 and facts.odd.str.fullmatch(pattern).all()
+        return facts.odd.iloc[0] if is_meant else None
 
     return test
 
@@ -79,11 +76,6 @@ def markers(facts: Facts) -> str | None:
     return ",".join(facts.odd) if is_rare or n_others > 2 * len(facts.odd) else None
 
 
-def _quoted_numbers(facts: Facts) -> str | None:
-    is_number = facts.is_typed and len(facts.texts) > 1 and facts.odd.empty
-    return facts.texts.iloc[0] if is_number else None
-
-
 def _is_sentence(facts: Facts) -> str | None:
     if facts.odd.empty or len(facts.texts) <= len(facts.values) / 2:
         return None
@@ -101,15 +93,12 @@ def _spellings(facts: Facts) -> str | None:
     return next((" and ".join(map(repr, g[:2])) for _, g in by_letters if len(g) > 1), None)
 
 
-_AS_NUMBERS = "values such as {{!r}} are text: {} reads them as numbers"
 _NUMBERS_AS_TEXT = (
     (
-        _written(_COMMAS, "."),
-        _AS_NUMBERS.format("--thousands=, (or, before a fraction, --decimal=,)"),
+        _written(_SEPARATED),
+        "values such as {!r} are text: --decimal=, or --thousands=, (or both, as --decimal=,"
+        " --thousands=.) reads them as numbers",
     ),
-    (_written(_POINTS, ","), _AS_NUMBERS.format("--thousands=.")),
-    (_written(_POINTS, "."), _AS_NUMBERS.format("--decimal=, --thousands=.")),
-    (_written(_COMMA, "."), _AS_NUMBERS.format("--decimal=,")),
     (
         _written(_AMOUNT),
         "amounts such as {!r} are text: write the number alone, its unit in the name of the column",
@@ -119,11 +108,6 @@ _FEATURES = (
     (_counts_rows, "it counts the rows, from {}: --drop leaves it out"),
     *_NUMBERS_AS_TEXT,
     (markers, "it holds numbers (or dates) and some text: --missing={} reads that as missing"),
-    (
-        _quoted_numbers,
-        "its texts are numbers, such as {!r}, but categories: write them without quotes if they"
-        " are numbers",
-    ),
     (
         _written(_OTHER_DATE),
         "values such as {!r} look like dates: written as 2024-05-17 or 2024-05-17 13:30 they are"

@@ -23,10 +23,8 @@ def by_name(models: Any) -> dict[str, Any]:
     if isinstance(models, str | base.Base) or callable(models):
         models = [models]
     if not isinstance(models, Iterable):
-        raise TypeError(
-            "models must be a model, the name of one, or a dict or list of these, or None, got"
-            f" {shown(models)}"
-        )
+        wanted = "a model, the name of one, or a dict or list of these, or None"
+        raise TypeError(f"models must be {wanted}, got {shown(models)}")
     if not isinstance(models, Mapping):
         models, counts = list(models), Counter[str]()
         names = [*map(_name_of, models)]
@@ -71,12 +69,7 @@ def maker_of(model: Any, task: Task, seed: int | None, **options: Any) -> Maker:
 
 
 def describe(model: Any) -> str:
-    """Return a model as code, with the parameters that differ from their defaults.
-
-    >>> from river import linear_model, preprocessing
-    >>> describe(preprocessing.StandardScaler() | linear_model.LogisticRegression(l2=0.1))
-    'StandardScaler() | LogisticRegression(l2=0.1)'
-    """
+    """Return a model as code, with the parameters that differ from their defaults."""
     if isinstance(model, compose.Pipeline):
         return " | ".join(map(describe, model.steps.values()))
     if isinstance(model, compose.TransformerUnion):

@@ -31,10 +31,7 @@ def read_source(
     of_models: Task | None = None,
     target: Any = None,
 ) -> Stream:
-    """Return the samples of anything that is accepted as a dataset, or raise.
-
-    Without a task it is that of the models, or else the one that the targets suggest.
-    """
+    """Return the samples of a dataset; its task is that of the models, if the targets allow it."""
     check_task(task)
     if isinstance(dataset, str | Path):
         is_regression = of_models is not None and of_models.name == REGRESSION
@@ -83,46 +80,46 @@ def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
 
 
 def _pairs(dataset: Any, target: Any) -> tuple[Iterable[Any], Any]:
-    """Return the rows of a table as pairs, and pairs as they are; and the column of the target."""
+    """Return pairs, or the rows of a table as pairs, and the column of the target, if any."""
     X, y, column = dataset, target, None
-    if isinstance(dataset, tuple) and len(dataset) == 2 and _is_table(dataset[0]):
+    if isinstance(dataset, tuple) and len(dataset) == 2 and _table_of(dataset[0]) is not None:
         X, y = dataset
-    if not _is_table(X):
+    table = _table_of(X)
+    if table is None:
         if y is not None or not isinstance(X, Iterable):
             raise EvaluationError(
                 "dataset must be a stream or its name, an iterable of pairs (features, label), or a"
                 f" table, with a target if its is not in a column, got {shown(dataset)}"
             )
         return X, None
-    if frames.is_matrix(X):
-        rows: Any = frames.read_rows(X)
+    if isinstance(table, nw.DataFrame) and (y is None or isinstance(y, str | int)):
+        names = table.columns
+        column = "target" if y is None and "target" in names else names[-1] if y is None else y
+        if column not in names or len(names) < 2:
+            raise EvaluationError(
+                "a dataframe must have a target column and at least one feature column, got the"
+                f" columns {shown(names)} and target={y!r}"
+            )
+        # by position and in a list, because pandas column names need not be strings
+        table, y = table.drop([column]), table[:, names.index(column)].to_list()
+    if isinstance(table, nw.DataFrame):
+        xs = [*as_samples(table)]
     else:
-        X = pd.DataFrame(X).infer_objects() if isinstance(X, np.ndarray) else X
-        rows = nw.from_native(X, allow_series=True)
-        if isinstance(rows, nw.LazyFrame):
-            raise TypeError(f"a dataframe must be in memory, got {shown(type(X))}; collect it")
-        if isinstance(rows, nw.DataFrame) and (y is None or isinstance(y, str | int)):
-            names = rows.columns
-            column = "target" if y is None and "target" in names else names[-1] if y is None else y
-            if column not in names or len(names) < 2:
-                raise EvaluationError(
-                    "a dataframe must have a target column and at least one feature column, got the"
-                    f" columns {shown(names)} and target={y!r}"
-                )
-            # by position and in a list, because pandas column names need not be strings
-            rows, y = rows.drop([column]), rows[:, names.index(column)].to_list()
-        rows = as_samples(rows) if isinstance(rows, nw.DataFrame) else rows.to_list()
-    xs, targets = list(rows), y if isinstance(y, list | tuple) else np.asarray(y).tolist()
+        xs = table.to_list() if isinstance(table, nw.Series) else frames.read_rows(table)
+    targets = y if isinstance(y, list | tuple) else np.asarray(y).tolist()
     if not isinstance(targets, list | tuple) or len(targets) != len(xs):
         raise EvaluationError(f"X has {len(xs)} rows, but the target is not as many values")
     return zip(xs, targets, strict=True), column
 
 
-def _is_table(X: Any) -> bool:
-    """Return whether this is a dataframe, a series, a matrix or a two-dimensional array."""
+def _table_of(X: Any) -> Any:
+    """Return a table as a dataframe or series of narwhals, or as a sparse matrix; or None."""
+    if frames.is_matrix(X):
+        return X
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        X = pd.DataFrame(X).infer_objects()
     native = nw.from_native(X, allow_series=True, pass_through=True)
-    is_frame = isinstance(native, nw.DataFrame | nw.LazyFrame | nw.Series)
-    return is_frame or (isinstance(X, np.ndarray) and X.ndim == 2) or frames.is_matrix(X)
+    return native if isinstance(native, nw.DataFrame | nw.Series) else None
 
 
 def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:

@@ -28,7 +28,6 @@ REGRESSION = "regression"
 ROWS = 1000  # in which the values of a target suggest the task
 MAX_LABELS = 50  # distinct numbers in these rows that may be labels
 _MAX_LISTED = 5  # labels in a description
-_LONGEST = 200  # characters of a line
 _WORDS: Any = BagOfWords()  # which only splits texts here
 
 
@@ -64,10 +63,8 @@ class Rows:
         kept = self.kept.itertuples(index=False, name=None)
         numbers = (self.frame.index + 1).tolist()
         for n, values, y, copied in zip(numbers, cells, self.targets.tolist(), kept, strict=True):
-            # missing values are NaN here, the only value that differs from itself
-            x: Features = {
-                k: value for k, value in zip(names, values, strict=True) if value == value
-            }
+            pairs = zip(names, values, strict=True)
+            x: Features = {k: value for k, value in pairs if value == value}  # no NaN
             if self.text is not None:
                 counts = _WORDS.transform_one(x.pop(self.text, ""))
                 x |= {f"{self.text}={word}": count for word, count in counts.items()}
@@ -83,17 +80,17 @@ class Stream:
     name
         Name of the stream in reports.
     samples
-        Pairs (features, label), such as a list, without those that are yet to come.
+        Pairs (features, label), such as a list.
     n_unlabeled
         Number of rows of a file that are left out because they have no label.
     task
         `"classification"` (labels) or `"regression"` (numbers).
     target, text
-        Names of the column to predict, and of the one that is a bag of words, in a file.
+        Names of the column to predict, and of the bag of words, in a file.
     kinds
         `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features.
     drifts
-        Where it is known to drift, as numbers of samples.
+        Numbers of samples before each drift.
     later
         Further rows of standard input, as they come; they can be read only once.
 
@@ -127,8 +124,8 @@ class Stream:
     def records(self) -> Iterator[Record]:
         """Yield the samples as records.
 
-        >>> next(Stream("toy", [({"a": 1.0}, "yes")]).records())
-        Record(row=1, x={'a': 1.0}, y='yes', kept=())
+        >>> next(Stream("toy", [({"a": 1.0}, "yes")]).records()).row
+        1
         """
         for rows in itertools.chain([self.samples], self.later or ()):
             if isinstance(rows, Rows):
@@ -165,7 +162,7 @@ class Stream:
             about = f"{_counted(len(counts), 'label')} ({', '.join(named)})"
         features = [_counted(n, kind) for kind, n in Counter(self.kinds.values()).items()]
         features += [f"words of {shorten(self.text, 24)!r}"] if self.text else []
-        name = "" if self.target is None else f" {shorten(self.target, 24)!r}"
+        name = f" {shorten(self.target, 24)!r}" if self.target else ""
         line = f"target{name}: {about}; features: {', '.join(features)}"
         skipped = f"; {_counted(self.n_unlabeled, 'row')} without a target skipped"
         return shorten(line + skipped * (self.n_unlabeled > 0))
@@ -176,14 +173,14 @@ def _counted(n: int, noun: str) -> str:
     return f"{n} {noun if n == 1 else plural}"
 
 
-def shorten(text: str, length: int = _LONGEST) -> str:
+def shorten(text: str, length: int = 200) -> str:
     """Return a text without its middle, if it is too long."""
     half = (length - 3) // 2
     return text if len(text) <= length else f"{text[:half]}...{text[-half:]}"
 
 
 def is_quantity(values: pd.Series) -> bool:
-    """Return whether numbers have fractions, or are more than 50 distinct ones in 1000 rows."""
+    """Return whether there are fractions, or more than 50 distinct numbers in 1000 rows."""
     first = values[:ROWS]
     if not types.is_numeric_dtype(first) or types.is_bool_dtype(first):
         return False
@@ -192,11 +189,7 @@ def is_quantity(values: pd.Series) -> bool:
 
 
 def task_of_values(values: Sequence[Any]) -> str:
-    """Return the task that targets in memory suggest; texts are labels.
-
-    >>> task_of_values([1, 2, 2]), task_of_values([1.5, 2.0]), task_of_values(["1.5", "2.0"])
-    ('classification', 'regression', 'classification')
-    """
+    """Return the task that targets in memory suggest; texts are labels."""
     first = values[:ROWS]
     if not all(is_real(value) and not isinstance(value, bool | np.bool_) for value in first):
         return CLASSIFICATION

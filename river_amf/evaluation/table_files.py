@@ -1,4 +1,4 @@
-"""Tables in files, read by pandas: CSV, ARFF, lines of JSON or parquet; or on standard input."""
+"""Tables in files or on standard input, read by pandas, and what their columns hold."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ import re
 import sys
 import warnings
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+from pandas.api import types
 
 from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.usage_errors import EvaluationError
+from river_amf.inputs.kinds import as_category, is_date, is_hashable, shown
 
 STANDARD_INPUT = "-"
 
@@ -43,17 +45,20 @@ _FORMATS = {  # how the content of files begins
 _REFUSED = {
     "a zip archive or a file of Excel": rb"PK\x03\x04|\xd0\xcf\x11\xe0",
     "gzip, but its name does not end in .gz": rb"\x1f\x8b",
-    "compressed by bzip2, xz or zstd": rb"BZh\d|\xfd7zXZ|\x28\xb5\x2f\xfd",
-    "a file of Arrow or ORC": rb"ARROW1|ORC",
-    "a database of SQLite": rb"SQLite format 3\0",
-    "an array of NumPy": rb"\x93NUMPY",
-    "a pickle": rb"\x80[\x02-\x05]",
-    "HTML or XML": rb"\s*<(!DOCTYPE|html|\?xml)",
     "LIBSVM": rb"[-+]?[\d.]+( \d+:[-+.\de]+)+\s",
-    "Vowpal Wabbit": rb"-?[\d.]+( [\d.]+)* \|\w* ?\w+",
 }
 _ROW = r"""(?:[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n)"""  # with line ends in quotes
 _ATTRIBUTE = r"""(?i)\s*@attribute\s+('[^']*'|"[^"]*"|\S+)\s+(\{)?"""
+
+
+# the markers of pandas, which does not export them, and that of the repository of UC Irvine
+MISSING = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?"),
+)
+_DATE = re.compile(  # of ISO 8601; the first group is without an offset from UTC
+    r"(\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?)(Z|[-+]\d\d:?\d\d)?"
+)
 
 
 class Table(NamedTuple):
@@ -61,38 +66,23 @@ class Table(NamedTuple):
 
     name: str
     frame: pd.DataFrame
-    is_typed: bool  # whether values have types of their own, as in JSON and parquet
+    layout: Layout
+    is_csv: bool
     later: Iterator[pd.DataFrame] | None = None  # the rows of standard input that follow
 
 
-def check_layout(layout: Layout) -> None:
-    """Raise EvaluationError for an option that no file can have."""
-    for name in ("separator", "decimal", "thousands", "comment"):
-        if layout[name] is not None and not re.fullmatch(r'[^"\r\n]', layout[name]):
-            raise EvaluationError(
-                f"{name} must be a single character, such as ';' or a tab, got {layout[name]!r}"
-            )
-        if name != "decimal" and layout[name] == layout["decimal"]:
-            raise EvaluationError(f"{name} and decimal are both {layout['decimal']!r}")
-    missing = layout["missing"]
-    if isinstance(missing, str) or not all(isinstance(text, str) for text in missing):
-        raise EvaluationError(f"missing must be a list of texts, such as ['-9'], got {missing!r}")
-
-
 def read_table(path: Path, layout: Layout, texts: Iterable[Any], n_rows: int | None) -> Table:
-    """Read a file, or the first rows of standard input; columns in `texts` hold no numbers."""
-    name, encoding = str(path), layout["encoding"] or "utf-8-sig"
-    options: dict[str, Any] = {}
-    blocks: Iterator[str] | None = None
-    with ExitStack() as stack:
-        if name == STANDARD_INPUT:
-            name, blocks = "standard input", _blocks_of_input(encoding)
+    """Read a file, or the first rows of standard input; columns in `texts` are categories."""
+    encoding, options = layout["encoding"] or "utf-8-sig", dict[str, Any]()
+    blocks = _blocks_of_input(encoding) if str(path) == STANDARD_INPUT else None
+    name = str(path) if blocks is None else "standard input"
+    with _reading(name), ExitStack() as stack:
+        if blocks is not None:
             file: IO[str] = io.StringIO(next(blocks, ""), "")
             start = file.read(_SAMPLE).encode(errors="replace")
             data: Any = io.BytesIO(start)
         else:
             opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
-            stack.enter_context(_reading(name, "CSV", encoding))
             data = stack.enter_context(opener(path, "rb"))
             start = data.read(_SAMPLE)
             file = io.TextIOWrapper(data, encoding, newline="")
@@ -101,20 +91,20 @@ def read_table(path: Path, layout: Layout, texts: Iterable[Any], n_rows: int | N
         if kind == "JSON":
             frame = _read_json(name, file)
         elif kind == "parquet":
-            with _reading(name, kind):
-                frame = pd.read_parquet(data, engine="pyarrow").reset_index(drop=True)
+            frame = pd.read_parquet(data, engine="pyarrow").reset_index(drop=True)
         else:
             options = (_arff_options if kind == "ARFF" else _csv_options)(name, file, layout)
-            types = dict.fromkeys([*texts, *options.pop("nominal", ())], str)
-            frame = _read_csv(name, file, options | {"dtype": types, "nrows": n_rows})
-            frame = frame.astype({column: "category" for column in types if column in frame})
-    names = [*map(str, frame)]
-    frame = frame.set_axis(names, axis="columns")[:n_rows]
+            texts = [*texts, *options.pop("nominal", ())]
+            options |= {"dtype": dict.fromkeys(texts, str)}
+            frame = _read_csv(file, options | {"nrows": n_rows})
+        names = [*map(str, frame)]
+        frame = frame.set_axis(names, axis="columns")[:n_rows]
+        frame = frame.astype({column: "category" for column in texts if column in names})
     unnamed = [column for column in names if options and column.startswith("Unnamed: ")]
     frame = frame.drop(columns=[column for column in unnamed if frame[column].isna().all()])
-    options |= {"names": names, "dtype": str} if options else {}
-    later = None if blocks is None else _later(name, blocks, len(frame), options)
-    return Table(name, frame, not options, later)
+    options |= {"header": None, "names": names, "dtype": str} if options else {}
+    later = None if blocks is None else _later(name, blocks, frame, options, n_rows)
+    return Table(name, frame, layout, kind == "CSV", later)
 
 
 def _format_of(name: str, start: bytes, layout: Layout) -> str:
@@ -123,8 +113,7 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
         raise EvaluationError(f"{name} is empty")
     for other, pattern in _REFUSED.items():
         if re.match(pattern, start):
-            advice = "convert it to .csv, .arff, .parquet or .jsonl, perhaps with .gz"
-            raise EvaluationError(f"cannot read {name}: it is {other}; {advice}")
+            raise EvaluationError(f"cannot read {name}: it is {other}; convert it to CSV")
     kind = next((kind for kind, pattern in _FORMATS.items() if re.match(pattern, start)), "CSV")
     allowed = {"CSV": {*layout}, "parquet": {"missing"}}.get(kind, {"missing", "encoding"})
     for option, value in layout.items():
@@ -134,7 +123,7 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
 
 
 @contextmanager
-def _reading(name: str, kind: str, encoding: str = "") -> Iterator[None]:
+def _reading(name: str) -> Iterator[None]:
     """Raise EvaluationError for any error in a file."""
     try:
         yield
@@ -143,19 +132,17 @@ def _reading(name: str, kind: str, encoding: str = "") -> Iterator[None]:
     except pd.errors.ParserWarning as error:
         raise EvaluationError(f"{name} has a row with more fields than its header") from error
     except UnicodeDecodeError as error:
-        _format_of(name, error.object, LAYOUT)  # raises if it is no text in any encoding
         raise EvaluationError(
-            f"cannot read {name} as {kind}: the byte {error.object[error.start]:#04x} is not text"
-            f" in {encoding.removesuffix('-sig')}; --encoding names another, such as latin-1 or"
-            " utf-16"
+            f"cannot read {name}: the byte {error.object[error.start]:#04x} is not text in"
+            f" {error.encoding}; --encoding names another, such as latin-1 or utf-16"
         ) from error
     except ImportError as error:
         raise EvaluationError(f'reading {name} needs pyarrow: pip install "pyarrow>=16"') from error
-    except (OSError, EOFError, ValueError, LookupError, zlib.error, csv.Error) as error:
+    except (OSError, EOFError, ValueError, TypeError, LookupError, zlib.error, csv.Error) as error:
         if "out of memory" in str(error):  # which pandas raises as a ValueError
             raise MemoryError(f"cannot read {name}") from error
-        reason = getattr(error, "strerror", None) or str(error).replace("in line", "in row")
-        raise EvaluationError(f"cannot read {name} as {kind}: {reason}") from error
+        reason = getattr(error, "strerror", None) or str(error).strip()
+        raise EvaluationError(f"cannot read {name}: {reason}") from error
 
 
 # Standard input
@@ -166,28 +153,34 @@ def _blocks_of_input(encoding: str) -> Iterator[str]:
     if sys.stdin is None:
         raise EvaluationError("standard input is closed")
     source: Any = sys.stdin.buffer
-    with _reading("standard input", "CSV", encoding):
-        decoder, text, times = codecs.getincrementaldecoder(encoding)(), "", f"{{{ROWS + 1}}}"
-        while data := source.read1(2**16):
-            text += decoder.decode(data)
-            row = r"(?:[^\n]*+\n)" if text.lstrip()[:1] == "{" else _ROW
-            while rows := re.match(row + times, text):
-                yield rows[0]
-                text, times = text[rows.end() :], "+"
-        if text := text + decoder.decode(b"", True):
-            yield text
+    decoder, text, times = codecs.getincrementaldecoder(encoding)(), "", f"{{{ROWS + 1}}}"
+    while data := source.read1(2**16):
+        text += decoder.decode(data)
+        row = r"(?:[^\n]*+\n)" if text.lstrip()[:1] == "{" else _ROW
+        while rows := re.match(row + times, text):
+            yield rows[0]
+            text, times = text[rows.end() :], "+"
+    if text := text + decoder.decode(b"", True):
+        yield text
 
 
 def _later(
-    name: str, blocks: Iterator[str], n_read: int, options: dict[str, Any]
+    name: str,
+    blocks: Iterator[str],
+    first: pd.DataFrame,
+    options: dict[str, Any],
+    n_rows: int | None,
 ) -> Iterator[pd.DataFrame]:
     """Yield the rows of blocks of text: CSV with these options, or JSON without."""
-    for block in blocks:
-        file = io.StringIO(block, "")
-        frame = _read_csv(name, file, options) if options else _read_json(name, file, n_read)
-        frame.index += n_read
-        n_read += len(frame)
-        yield frame
+    n_read = len(first)
+    with _reading(name):
+        while n_read != n_rows and (block := next(blocks, None)):
+            file = io.StringIO(block, "")
+            frame = _read_csv(file, options) if options else _read_json(name, file, n_read)
+            frame.index += n_read
+            frame = frame.reindex(columns=first.columns)[: n_rows and n_rows - n_read]
+            n_read += len(frame)
+            yield frame
 
 
 # Formats
@@ -209,7 +202,7 @@ def _csv_options(name: str, file: IO[str], layout: Layout) -> dict[str, Any]:
     if top.startswith(mark) and is_wider and not comment:
         raise EvaluationError(f"{name} begins with {top[:40]!r}: --comment '{mark}' skips comments")
     return {
-        "names": None if layout["no_header"] else _read_header(name, file, separator, comment),
+        "header": None if layout["no_header"] else 0,
         **{"sep": separator, "decimal": layout["decimal"], "thousands": layout["thousands"]},
         **{"comment": comment, "na_values": ["?", *layout["missing"]]},
     }
@@ -226,19 +219,6 @@ def _sniff(text: str, decimal: str) -> str:
     return max(_SEPARATORS.replace(decimal, ""), key=fit)  # the first of equals
 
 
-def _read_header(name: str, file: IO[str], separator: str, comment: str | None) -> list[str]:
-    """Read the names of columns, or raise for two of one name."""
-    lines = (line.partition(comment)[0] if comment else line for line in file)
-    rows = csv.reader(filter(str.strip, lines), delimiter=separator, skipinitialspace=True)
-    names = [column.strip() for column in next(rows, [])]
-    common, n = Counter(filter(None, names)).most_common(1)[0] if any(names) else ("", 0)
-    if n > 1:
-        advice = "--no-header reads the first row as a sample"
-        raise EvaluationError(f"{name} has more than one column named {common!r}; {advice}")
-    # an index that pandas has written has no name
-    return [column or f"Unnamed: {place}" for place, column in enumerate(names)]
-
-
 def _arff_options(name: str, file: IO[str], layout: Layout) -> dict[str, Any]:
     """Return the arguments of `read_csv` for the rows of an ARFF file, which is read up to them."""
     header = [*itertools.takewhile(lambda line: line.strip().lower() != "@data", file)]
@@ -246,18 +226,18 @@ def _arff_options(name: str, file: IO[str], layout: Layout) -> dict[str, Any]:
     return {
         "names": [match[1].strip("'\"") for match in attributes],
         "nominal": [match[1].strip("'\"") for match in attributes if match[2]],
-        **{"comment": "%", "na_values": ["?", *layout["missing"]]},
+        **{"header": None, "comment": "%", "na_values": ["?", *layout["missing"]]},
         "quotechar": "'" if "'" in "".join(header) else '"',
     }
 
 
-def _read_csv(name: str, file: IO[str], options: dict[str, Any]) -> pd.DataFrame:
+def _read_csv(file: IO[str], options: dict[str, Any]) -> pd.DataFrame:
     """Call pandas, which must not drop a field silently."""
-    options = {**options, "header": None, "index_col": False, "low_memory": False}
-    with _reading(name, "CSV"), warnings.catch_warnings():
+    options = {**options, "engine": "c", "index_col": False, "low_memory": False}
+    with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         frame: pd.DataFrame = pd.read_csv(file, skipinitialspace=True, **options)
-    return frame
+    return frame.set_axis(frame.columns.astype(str).str.strip(), axis="columns")
 
 
 def _read_json(name: str, lines: IO[str], n_before: int = 0) -> pd.DataFrame:
@@ -266,11 +246,103 @@ def _read_json(name: str, lines: IO[str], n_before: int = 0) -> pd.DataFrame:
     for n, line in enumerate(filter(str.strip, lines), n_before + 1):
         try:
             rows.append({**json.loads(line)})
-            if "\\u" in line:  # half of a surrogate pair is no text
-                json.dumps(rows[-1], ensure_ascii=False).encode()
         except (TypeError, ValueError, RecursionError) as error:
             raise EvaluationError(
                 f"row {n} of {name} must be a JSON object in a line, as pandas writes it with"
                 f" to_json(path, orient='records', lines=True): {error}"
             ) from error
     return pd.DataFrame(rows, dtype=object)
+
+
+# Columns
+
+
+def settle(
+    column: pd.Series, table: Table, kind: str | None = None, wanted: str = ""
+) -> tuple[pd.Series, str]:
+    """Return the values of a column, NaN where missing, and their kind.
+
+    This is "number", "boolean" or "date" if all values are, or else "category". With a `kind`, a
+    value of another kind raises EvaluationError, which ends with `wanted`; so does an infinite
+    number.
+    """
+    missing = table.layout["missing"]
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        kind = "category"
+    column = column.infer_objects()
+    if types.is_datetime64_any_dtype(column):
+        return column, "date"
+    if types.is_extension_array_dtype(column):
+        column = column.astype(object)
+    if types.is_numeric_dtype(column) and kind in (None, "number", "boolean"):
+        kind = kind or ("boolean" if types.is_bool_dtype(column) else "number")
+        if missing and not table.is_csv:  # in which pandas has left them out
+            column = column.mask(column.isin(numbers(pd.Series([*missing]), table)))
+        return _finite(column, table), kind
+    try:
+        distinct: Any = column.dropna().unique()
+    except TypeError as error:
+        odd = next(value for value in column if not is_hashable(value))
+        raise EvaluationError(
+            f"column {column.name!r} must hold numbers, text or booleans, got {shown(odd)}"
+        ) from error
+    if any(map(is_date, distinct)):
+        return column.astype(object).where(column.notna(), np.nan), "date"
+    texts = pd.Series(
+        [str(as_category(value)).strip() for value in distinct],
+        pd.Index(distinct, dtype=object),
+        dtype=object,
+    )
+    texts = texts[~texts.isin({*MISSING, *missing})]
+    kinds = [*_READERS] if kind is None else [kind] * (kind != "category")
+    for name in kinds:
+        values = _READERS[name](texts, table)
+        others = texts[values.isna()]
+        if kind and len(others):
+            row = column.index[column == others.index[0]][0] + 1
+            raise EvaluationError(
+                f"row {row} of {table.name} has {shown(others.iloc[0])} in {column.name!r},"
+                f" {wanted}"
+            )
+        if kind or len(texts) > len(others) == 0:
+            return _finite(column.map(values.to_dict()).infer_objects(), table), name
+    return column.astype(object).map(texts.to_dict()).astype(object), "category"
+
+
+def _finite(column: pd.Series, table: Table) -> pd.Series:
+    """Return a column, or raise EvaluationError if a number is infinite."""
+    if types.is_float_dtype(column) and np.isinf(column).any():
+        raise EvaluationError(
+            f"row {np.isinf(column).idxmax() + 1} of {table.name} has an infinite value in"
+            f" {column.name!r}, or one too large for float64; --missing=inf,-inf reads such values"
+            " as missing"
+        )
+    return column
+
+
+def numbers(texts: pd.Series, table: Table) -> pd.Series:
+    """Return texts as numbers, as pandas parses them in a file, and NaN for other texts."""
+    # only those that may be numbers, because it takes long to try to parse text
+    plain = texts[texts.str.match(r"[-+.,\diIn]").to_numpy(dtype=bool)]
+    if table.layout["thousands"]:
+        plain = plain.str.replace(table.layout["thousands"], "", regex=False)
+    if table.layout["decimal"] != ".":
+        plain = plain.where(~plain.str.contains(".", regex=False), "text")
+        plain = plain.str.replace(table.layout["decimal"], ".", regex=False)
+    return pd.to_numeric(plain, errors="coerce").astype(np.float64).reindex(texts.index)
+
+
+def read_dates(texts: pd.Series, _: Table) -> pd.Series:
+    """Return texts as dates or as times, without their offset; missing where they are neither."""
+    matches = map(_DATE.fullmatch, texts)
+    local = pd.Series([match and match[1] for match in matches], texts.index, dtype=object)
+    dates = pd.to_datetime(local, format="ISO8601", errors="coerce")
+    has_time = any(len(text) > len("2024-05-17") for text in local.dropna())
+    return dates if has_time else dates.dt.date
+
+
+_READERS = {
+    "number": numbers,
+    "boolean": lambda texts, _: texts.str.lower().map({"true": True, "false": False}),
+    "date": read_dates,
+}

@@ -40,21 +40,21 @@ class Task:
         `has_words` is whether what is absent from a sample counts as 0 to our forests.
         """
         makers, name = self.models(seed), name.lower()
-        if name in makers and has_words and name in FORESTS:
-            if self is REGRESSION:
-                raise EvaluationError(
-                    f"model {name!r} takes bags of words for labels alone, not for numbers: name"
-                    " others, such as linear, or drop the text"
-                )
-            forest: Any = makers[name]()
-            return functools.partial(forest.clone, {"absent": "zero"})
-        if name in makers:
-            return makers[name]
         if name in MISSING:
             raise EvaluationError(f"model {name!r} {MISSING[name]}")
-        others = [task for task in TASKS.values() if name in task.descriptions]
-        what = self._refusal(name, others[0], reason) if others else f"unknown model {name!r}"
-        raise EvaluationError(f"{what} ({suggest(name, list(makers))})")
+        if name not in makers:
+            others = [task for task in TASKS.values() if name in task.descriptions]
+            what = self._refusal(name, others[0], reason) if others else f"unknown model {name!r}"
+            raise EvaluationError(f"{what} ({suggest(name, list(makers))})")
+        if not (has_words and name in FORESTS):
+            return makers[name]
+        if self is REGRESSION:
+            raise EvaluationError(
+                f"model {name!r} takes bags of words for labels alone, not for numbers: choose"
+                " another, such as linear, or drop the text"
+            )
+        forest: Any = makers[name]()
+        return functools.partial(forest.clone, {"absent": "zero"})
 
     def check(self, name: str, model: Any, reason: str = "") -> None:
         """Raise TypeError if a model is for the other task; `reason` is why it is this one."""
@@ -62,22 +62,23 @@ class Task:
         if other is not None and other is not self:
             raise TypeError(self._refusal(name, other, reason))
 
-    @property
-    def _noun(self) -> str:
-        return self.kind.__name__.lower()
-
     def _refusal(self, name: str, other: Task, reason: str) -> str:
         return (
-            f"model {name!r} is a {other._noun}, but the task is {self.name}{reason}, which needs a"
-            f" {self._noun}; task (--task) chooses the other, target (--target) another column"
+            f"model {name!r} is a {other.noun}, but the task is {self.name}{reason}, which needs a"
+            f" {self.noun}; task (--task) chooses the other, target (--target) another column"
         )
+
+    @property
+    def noun(self) -> str:
+        """Name of a model of the task."""
+        return self.kind.__name__.lower()
 
     def make(self, make: Maker) -> base.Estimator:
         """Return a new model, or raise EvaluationError if there is none, or none for the task."""
         try:
             model = make()
             if not isinstance(model, self.kind):
-                raise TypeError(f"model must be a river {self._noun}, got {shown(model)}")
+                raise TypeError(f"model must be a river {self.noun}, got {shown(model)}")
         except Exception as error:
             raise EvaluationError(f"cannot be created: {error_line(error)}") from error
         return model
@@ -108,12 +109,7 @@ TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
 
 
 def of_models(models: Iterable[Any]) -> Task | None:
-    """Return the task of the first model or class whose task shows; that of a name does not.
-
-    >>> from river import compose, linear_model
-    >>> of_models(["knn", compose.Pipeline(linear_model.LinearRegression())]).name
-    'regression'
-    """
+    """Return the task of the first model or class, which a name does not determine."""
     for model in models:
         is_kind: Any = issubclass if isinstance(model, type) else isinstance
         for task in TASKS.values():

