@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import inspect
 import itertools
 import math
@@ -17,7 +16,7 @@ from river_amf.cli.predict import prediction_writer
 from river_amf.evaluation import EvaluationError, Stream
 from river_amf.evaluation.comparison import TITLES, cell_text, comparison_of
 from river_amf.evaluation.metrics import make_metrics
-from river_amf.evaluation.models import describe
+from river_amf.evaluation.models import describe, maker_of
 from river_amf.evaluation.naive import naive_scores
 from river_amf.evaluation.prequential import Step, round_interval, warm_up_model
 from river_amf.evaluation.recording import Steps
@@ -78,9 +77,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _make_model(arguments: argparse.Namespace, stream: Stream) -> Any:
     """Return the chosen model with the given options."""
-    name, task, has_words = arguments.model, TASKS[stream.task], stream.text is not None
-    make = task.maker(name, arguments.seed, reason=reason_of(stream), has_words=has_words)
-    model: Any = task.make(make)
+    name, task = arguments.model, TASKS[stream.task]
+    options = {"reason": reason_of(stream), "has_words": stream.text is not None}
+    model: Any = maker_of(name, task, arguments.seed, **options)()
     if arguments.save is not None and not isinstance(model, persistence.Saved):
         raise EvaluationError(
             f"model {name!r} cannot be saved: files hold our own models, such as amf and adaptive"
@@ -134,7 +133,6 @@ def _write_page(arguments: argparse.Namespace, stream: Stream, run: Run) -> None
     for name in task.naive_baselines:
         if name not in runs:
             runs[name] = Run(run.metrics, None, run.steps, run.delay)
-            make = functools.partial(task.make, task.maker(name, None))
-            attempt(runs[name], make, samples, disable=True)
+            attempt(runs[name], maker_of(name, task, None), samples, disable=True)
     comparison = comparison_of(stream, runs, task.naive_baselines)
     report_of(comparison, arguments.seed).save(arguments.html)

@@ -23,7 +23,6 @@ from river_amf.parameters import flag, integer
 
 _WINDOWS = 30  # by default, approximately
 TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
-
 # of the target's unit and any size
 _FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
 _FORMATS |= {"n_samples": ".0f", "us_per_sample": ".1f"}
