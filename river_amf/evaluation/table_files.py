@@ -297,14 +297,13 @@ def settle(
     kinds = [*_READERS] if kind is None else [kind] * (kind != "category")
     for name in kinds:
         values = _READERS[name](texts, table)
-        others = texts[values.isna()]
-        if kind and len(others):
-            row = column.index[column == others.index[0]][0] + 1
+        odd = texts[values.isna()]
+        if kind and len(odd):
+            row = column.index[column == odd.index[0]][0] + 1
             raise EvaluationError(
-                f"row {row} of {table.name} has {shown(others.iloc[0])} in {column.name!r},"
-                f" {wanted}"
+                f"row {row} of {table.name} has {shown(odd.iloc[0])} in {column.name!r}, {wanted}"
             )
-        if kind or len(texts) > len(others) == 0:
+        if kind or len(texts) > len(odd) == 0:
             return _finite(column.map(values.to_dict()).infer_objects(), table), name
     return column.astype(object).map(texts.to_dict()).astype(object), "category"
 

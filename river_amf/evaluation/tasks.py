@@ -109,7 +109,7 @@ TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
 
 
 def of_models(models: Iterable[Any]) -> Task | None:
-    """Return the task of the first model or class, which a name does not determine."""
+    """Return the task of the first model or class; names have none."""
     for model in models:
         is_kind: Any = issubclass if isinstance(model, type) else isinstance
         for task in TASKS.values():
