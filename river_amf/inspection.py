@@ -6,7 +6,7 @@ Every function raises TypeError if the model is neither a forest nor a fitted es
 
 from river_amf.explain.importance import feature_importance, feature_relevance
 from river_amf.explain.linear_weights import linear_weights
-from river_amf.explain.tables import node_table, path, tree_table
+from river_amf.explain.tables import node_table, path
 
 __all__ = [
     "feature_importance",
@@ -14,5 +14,4 @@ __all__ = [
     "linear_weights",
     "node_table",
     "path",
-    "tree_table",
 ]

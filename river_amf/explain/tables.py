@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.explain import paths, trend_experts
+from river_amf.explain import experts, paths
 from river_amf.explain.trees import forest_of
 from river_amf.state import layout
 
@@ -19,35 +19,6 @@ _OF_NODES = ("node", "parent", "left", "right", "depth", "feature", "threshold",
 _OF_BOXES = ("range_min", "range_max", "categories_left")
 _KEPT = {layout.CLASSIFICATION: ("counts",), layout.REGRESSION: ("mean", "std")}
 _OF_STEPS = ("node", "depth", "feature", "threshold", "categories_left", "value", "goes")
-
-
-def tree_table(model: Any) -> pd.DataFrame:
-    """Return the trees of a forest as a table.
-
-    Parameters
-    ----------
-    model
-        The forest, or a fitted estimator of `river_amf.sklearn` with one.
-
-    Returns
-    -------
-    DataFrame of shape (n_estimators, n_columns)
-        One row per tree, with the figures of `model[tree].summary` (`is_full`: whether it has
-        reached `max_nodes`) and `n_restarts`.
-
-    Examples
-    --------
-    >>> from river_amf import AMFClassifier, inspection
-    >>> model = AMFClassifier(n_estimators=2, max_nodes=1, seed=1)
-    >>> model.learn_one({"length": 2.5}, "short")
-    >>> inspection.tree_table(model)[["n_nodes", "is_full", "n_restarts"]]
-       n_nodes  is_full  n_restarts
-    0        1     True           0
-    1        1     True           0
-    """
-    forest = forest_of(model)
-    restarts = [forest.n_drifts_detected(tree) for tree in range(len(forest))]
-    return pd.DataFrame([tree.summary for tree in forest]).assign(n_restarts=restarts)
 
 
 def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
@@ -239,7 +210,7 @@ def _columns(forest: Any, tree: int, numbers: NDArray[np.int64]) -> dict[str, An
 
 def _origin(forest: Any, tree: int) -> float:
     """Return the number that is subtracted from the targets of a tree; residuals have none."""
-    is_residual = trend_experts.learns_residual(forest._arena, tree)
+    is_residual = experts.learns_residual(forest._arena, tree)
     return 0.0 if is_residual else forest._labels.origin
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from river_amf.pages import palette
+from river_amf.pages.charts import Look, looks
 
 Tables = Mapping[str, pd.DataFrame]  # by the name of the model
 
@@ -49,11 +49,11 @@ class Records:
         return [name for name in self.table.index if name in set(self.curves["model"])]
 
     @cached_property
-    def looks(self) -> dict[str, palette.Look]:
+    def looks(self) -> dict[str, Look]:
         """Style of each model, in the order of drawing."""
         scores = {name: float(self.table[self.measure].get(name, math.nan)) for name in self.models}
         floors = [name for name in self.floors if name in scores]
-        return palette.looks(scores, floors, smaller_is_better=self.is_regression)
+        return looks(scores, floors, smaller_is_better=self.is_regression)
 
     @property
     def colored(self) -> list[str]:
@@ -62,13 +62,7 @@ class Records:
         return [name for name in named if name not in self.floors]
 
     def curve(self, model: str, column: str) -> pd.Series | None:
-        """Return a column of `curves` for one model, by `n_samples` and without NaN, or None.
-
-        >>> from river_amf import evaluation
-        >>> report = evaluation.report("Bananas", ["amf"], limit=1000, seed=1)
-        >>> bool(report.curve("amf", "cumulative accuracy")[1000] > 0.8)
-        True
-        """
+        """Return a column of `curves` for one model, by `n_samples` and without NaN, or None."""
         if column not in self.curves:
             return None
         rows = self.curves[self.curves["model"] == model]

@@ -1,35 +1,23 @@
-"""Matplotlib, axes and the colors of labels, for all plots."""
+"""Axes, legends and the colors of labels."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.patches import Patch
+
 from river_amf.explain.formatting import name
 from river_amf.inputs.encoding import ascending
-from river_amf.pages.palette import COLORS
-
-try:
-    import matplotlib.pyplot as plt
-    from matplotlib.axes import Axes
-    from matplotlib.colors import to_hex, to_rgb
-    from matplotlib.patches import Patch, Rectangle
-except ImportError as error:
-    raise ImportError(
-        'river_amf.plot needs matplotlib: pip install "matplotlib>=3.8"', name="matplotlib"
-    ) from error
-
-# what other modules take from matplotlib through this one, beside the functions
-__all__ = ["Axes", "Rectangle", "plt", "to_rgb"]
+from river_amf.pages.charts import COLORS
 
 
-def new_axes(ax: Axes | None, size: tuple[float, float] = (8.0, 3.0)) -> Axes:
+def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """Return `ax`, or the axes of a new figure, whose size is in inches."""
-    if ax is None:
-        return plt.subplots(figsize=size, layout="constrained")[1]
-    if not isinstance(ax, Axes):
-        raise TypeError(f"ax must be a matplotlib Axes, got {type(ax).__name__}")
-    return ax
+    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
 def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:

@@ -8,6 +8,8 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 from river import base
 
@@ -16,7 +18,7 @@ from river_amf.explain.trees import river_model
 from river_amf.forest import Forest
 from river_amf.inputs.kinds import as_number, is_missing, shown
 from river_amf.parameters import integer
-from river_amf.plot.axes import Axes, add_legend, label_colors, new_axes, to_rgb
+from river_amf.plot.axes import add_legend, label_colors, new_axes
 
 Sample = tuple[dict[Any, Any], Any]
 
@@ -35,9 +37,8 @@ def decision_surface(
     """Draw the predictions of a classifier or a regressor over two numeric features.
 
     For a classifier, each point has the color of its most probable label, and is paler the less
-    probable that label is. For a regressor, a color bar shows the scale of the predictions. A copy
-    of the model predicts. TypeError or ValueError if the model is of another kind, a classifier has
-    learned nothing, or the features are not two numeric ones with values.
+    probable that label is. For a regressor, a color bar shows the scale. A copy of the model
+    predicts. TypeError or ValueError if there is no model, prediction, or range to draw.
 
     Parameters
     ----------
@@ -70,8 +71,7 @@ def decision_surface(
     integer(2)("resolution", resolution)
     samples, model = list(samples), copy.deepcopy(river_model(model))
     if not isinstance(model, base.Classifier | base.Regressor):
-        kind = type(model).__name__
-        raise TypeError(f"model must be a river classifier or regressor, got {kind}")
+        raise TypeError(f"model must be a river classifier or regressor, got {shown(model)}")
     # not isinstance, which is also true of a river pipeline that ends in a forest
     forest: Any = model if issubclass(type(model), Forest) else None
     if features is None:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor, inspection
-from river_amf.explain import trend_experts
+from river_amf.explain import experts
 from river_amf.explain.linear_weights import weights_of
 
 SETTINGS = {
@@ -131,6 +131,6 @@ def test_inputs_that_share_terms_add_up():
         outputs = model._engine.expert_outputs(x)
         table = weights_of(model, outputs)
         sums = (table.weight * table.value).groupby(table.linear_model).sum()
-        expected = trend_experts.stacks(model._arena, outputs)["trend"].voters
+        expected = experts.stacks(model._arena, outputs)["trend"].voters
         for trend in ("fast", "smooth"):
             assert sums[trend] == pytest.approx(expected[trend] + model._labels.origin, abs=1e-9)
