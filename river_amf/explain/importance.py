@@ -30,18 +30,13 @@ def feature_relevance(model: Any) -> pd.Series:
     ----------
     model
         A forest with `split_intensity="relevance"`, or a fitted estimator of `river_amf.sklearn`
-        with one.
+        with one, else ValueError.
 
     Returns
     -------
     Series of length n_features
         The relevances, as floats named `relevance` and indexed by feature, in order of first
         appearance. Empty before the first sample.
-
-    Raises
-    ------
-    ValueError
-        If the forest has another split intensity, as it then does not keep the relevance.
 
     Examples
     --------
@@ -94,13 +89,11 @@ def feature_importance(model: Any) -> pd.DataFrame:
 
         - `splits`: share of the splits on the feature.
         - `mass`: share of the mass that these splits pass on to the nodes below them, where each
-          node counts by the fraction of the tree's samples in its cell (see `path`). With
-          `use_aggregation=False`, all of the mass is passed on.
+          node counts by the fraction of the tree's samples in its cell (see `path`).
         - `impurity`: share of the decrease of impurity from a node to its children, with nodes
           weighted as in `mass`. Impurity is the Gini impurity of the labels, or the variance of the
-          targets. This is the importance of random forests in scikit-learn, except that splits
-          which aggregation ignores do not count. In a regressor with a trend, every second tree
-          splits its residuals; `linear_weights` has the weights of features in the trend.
+          targets (or residuals of the trend). This is the importance of random forests in
+          scikit-learn, except that splits which aggregation ignores do not count.
         - `relevance`: as from `feature_relevance`, not a share; NaN with another split intensity.
 
     Examples

@@ -20,17 +20,15 @@ from river_amf.state.layout import MOST_SLOTS, N_WAVES, REGRESSION, place_of
 def linear_weights(model: Any) -> pd.DataFrame:
     """Return the weights of the linear models beside the trees.
 
-    A classifier has linear models in a learned vote. Each gives a label the score sum of weight
-    times input, and its probabilities are the softmax of the scores, so weights matter by their
-    differences between labels. Models on random Fourier features are left out.
-
-    A regressor has two ridge regressions in its trend. Each predicts the sum of weight times input,
-    within the range of the targets so far.
+    A classifier's probabilities are the softmax of scores, the sums of weight times input, so
+    weights matter by their differences between labels. A regressor's two ridge regressions predict
+    such a sum, within the range of the targets so far. Models on random cosines are left out.
 
     Parameters
     ----------
     model
-        A forest with linear models, or a fitted estimator of `river_amf.sklearn` with one.
+        A forest with linear models, or a fitted estimator of `river_amf.sklearn` with one, else
+        ValueError.
 
     Returns
     -------
@@ -50,32 +48,21 @@ def linear_weights(model: Any) -> pd.DataFrame:
         For a regressor, one row for each input:
 
         - `linear_model`: `"fast"`, over about a hundred samples, or `"smooth"`, over about five
-          thousand, which also takes random Fourier features.
+          thousand.
         - `feature`: as above.
         - `input`: `"value"`, in standard deviations of the feature over about 1000 samples, from
           its mean; `"profile"`, the mean target at such values of the feature, minus that of all
           targets, in their standard deviations; None for the constant.
         - `weight`: change of the prediction by one unit of the input, in the unit of the target.
 
-    Raises
-    ------
-    ValueError
-        If the forest has no linear models or trend.
-
     Examples
     --------
     >>> from river_amf import AdaptiveAMFClassifier, inspection
     >>> model = AdaptiveAMFClassifier(seed=1)
     >>> for i in range(300):
-    ...     model.learn_one({"price": i * 7 % 31}, "bought" if i * 7 % 31 < 15 else "left")
+    ...     model.learn_one({"price": i * 7 % 31}, i * 7 % 31 < 15)
     >>> table = inspection.linear_weights(model)
-    >>> table[["linear_model", "feature", "category", "label"]]
-      linear_model feature category   label
-    0     logistic    None     None  bought
-    1     logistic    None     None    left
-    2     logistic   price     None  bought
-    3     logistic   price     None    left
-    >>> bool(table.weight[2] < -1 and table.weight[3] > 1)
+    >>> bool(table.query("feature == 'price' and label").weight.item() < -1)
     True
     """
     forest = forest_of(model)

@@ -29,7 +29,7 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
     model
         The forest, or a fitted estimator of `river_amf.sklearn` with one.
     tree
-        Index of the tree, from 0.
+        Index of the tree, from 0, else IndexError.
 
     Returns
     -------
@@ -53,25 +53,17 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
         - `categories_left`: for a categorical split, the set of categories seen so far that go
           left, with `"(missing)"` for a missing value; otherwise None.
 
-    Raises
-    ------
-    TypeError, IndexError
-        If `tree` is not an integer, or there is no such tree.
-
     Examples
     --------
     >>> from river_amf import AMFClassifier, inspection
     >>> model = AMFClassifier(n_estimators=1, seed=1)
     >>> for x, y in [({"length": 1.0}, "short"), ({"length": 4.0}, "long")]:
     ...     model.learn_one(x, y)
-    >>> table = inspection.node_table(model)
-    >>> table[["node", "parent", "left", "right", "depth", "n_samples"]]
-       node  parent  left  right  depth  n_samples
-    0     0      -1     1      2      0        2.0
-    1     1       0    -1     -1      1        1.0
-    2     2       0    -1     -1      1        1.0
-    >>> table.counts[1]
-    {'short': 1.0, 'long': 0.0}
+    >>> inspection.node_table(model)[["parent", "left", "right", "depth", "n_samples"]]
+       parent  left  right  depth  n_samples
+    0      -1     1      2      0        2.0
+    1       0    -1     -1      1        1.0
+    2       0    -1     -1      1        1.0
     """
     forest = forest_of(model)
     tree = paths.check_tree(forest.n_estimators, tree)
@@ -84,7 +76,7 @@ def _node_table(forest: Any, tree: int) -> pd.DataFrame:
     arena = forest._arena
     n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
     if n_nodes == 0:
-        return pd.DataFrame({name: [] for name in columns})
+        return pd.DataFrame(columns=columns)
     numbers, nodes = np.arange(n_nodes), arena.nodes[tree, :n_nodes]
     depths = np.zeros(n_nodes, np.int64)
     for depth, level in enumerate(paths.levels(nodes, int(arena.trees["root"][tree]))):
@@ -136,11 +128,6 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
           is the mixture of two such estimates; with a trend, that of residuals in trees with odd
           indices.
 
-    Raises
-    ------
-    TypeError, ValueError, IndexError
-        As in `node_table`; if `x` is invalid, as in `learn_one`.
-
     Examples
     --------
     >>> from river_amf import AMFClassifier, inspection
@@ -164,7 +151,7 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest.task], prediction]
     values = forest._engine.encode(x)
     if values is None:
-        return pd.DataFrame({name: [] for name in columns})
+        return pd.DataFrame(columns=columns)
     arena = forest._arena
     steps = paths.walk(arena, tree, values)
     numbers = steps["node"]

@@ -22,13 +22,6 @@ def _figure(name: str, doc: str) -> Any:
 class Tree:
     """A view of a tree of a forest, always up to date; its figures have river's names.
 
-    Parameters
-    ----------
-    forest
-        The forest.
-    index
-        Index of the tree, from 0.
-
     Examples
     --------
     >>> from river_amf import AMFClassifier
@@ -37,10 +30,8 @@ class Tree:
     ...     model.learn_one({"length": length}, label)
     >>> model[0]
     Tree 0 of AMFClassifier: 3 nodes, height 2, 4 samples
-    >>> model[0].n_leaves, model[0].summary["n_restarts"]
-    (2, 0)
-    >>> model[0].predict_one({"length": 2.0})
-    'short'
+    >>> model[0].n_leaves, model[0].predict_one({"length": 2.0})
+    (2, 'short')
     """
 
     forest: Any
@@ -65,10 +56,7 @@ class Tree:
         Without nodes, all labels are equally probable. A tree of a regressor raises AttributeError.
         """
         if self.forest.task == layout.REGRESSION:
-            raise AttributeError(
-                f"a tree of {type(self.forest).__name__} predicts a number, not probabilities of "
-                "labels; use predict_one"
-            )
+            raise AttributeError("a tree of a regressor has no probabilities; use predict_one")
         return self.forest._read(_predict, self.forest, self.index, x)  # type: ignore[no-any-return]
 
     def predict_one(self, x: dict[Any, Any]) -> Hashable:

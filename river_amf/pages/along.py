@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -42,20 +41,14 @@ def curves(
     traces = [trace(n, curve, records.looks[n], "%{y:.4~g}") for n, curve in lines.items()]
     if level is not None:
         traces.append(thin_line([0, int(records.curves["n_samples"].max())], [level, level]))
-    up = {"range": [0.0, top_of(records, lines)]} if is_clipped else {}
+    up = {}
+    if is_clipped:
+        seen = [c for name, c in lines.items() if name not in records.floors] or [*lines.values()]
+        tops = [np.quantile(curve.iloc[int(len(curve) * _BEGINNING) :], 0.99) for curve in seen]
+        up = {"range": [0.0, _MARGIN * float(max(tops)) or None]}
     layout = {"yaxis": up, "hovermode": "x unified", "shapes": _drift_lines(records)}
     name = column.replace(" ", "-").replace("_", "-")
     return Figure(name, title, traces, "samples", y or column, layout)
-
-
-def top_of(records: Records, lines: Mapping[str, pd.Series]) -> float | None:
-    """Return the end of a scale, which naive baselines or the beginning would flatten, or None."""
-    near = [
-        np.quantile(curve.iloc[int(len(curve) * _BEGINNING) :], 0.99)
-        for name, curve in lines.items()
-        if name not in records.floors
-    ]
-    return _MARGIN * float(max(near, default=0.0)) or None
 
 
 def _drift_lines(records: Records) -> list[dict[str, Any]]:
@@ -76,8 +69,7 @@ def drifts(records: Records) -> Figure | None:
                 events = curve[curve > 0].astype(int)
                 hover = f"until %{{x}}: {meaning}, %{{customdata}}"
                 style: dict[str, Any] = {"mode": "markers", "marker": {"symbol": symbol, "size": 9}}
-                style["customdata"] = events.tolist()
-                places = pd.Series(row, events.index)
+                places, style["customdata"] = pd.Series(row, events.index), events.tolist()
                 traces.append(trace(name, places, records.looks[name], hover, **style))
     if not traces:
         return None
@@ -112,5 +104,4 @@ def relevance(model: str, table: pd.DataFrame, number: int) -> Figure:
     if len(best.columns) < len(table.columns):
         text = f"The {_MOST_FEATURES} most relevant features of {len(table.columns)}. {text}"
     layout = rows_layout([*map(str, best.columns)])
-    options: Any = {"layout": layout, "text": text, "is_wide": True}
-    return Figure(f"relevance-{number}", model, [heat], "samples", **options)
+    return Figure(f"relevance-{number}", model, [heat], "samples", layout=layout, text=text)

@@ -18,6 +18,7 @@ from river_amf.inputs.kinds import printable
 # design. Their yellow is left out because it is too light for lines.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
 INK, GREY = "#707a86", "#9aa1a9"  # seen on light and dark
+_MOST_COLORED = 6
 _DASHES = ("dash", "dot")  # of the floors
 
 
@@ -38,31 +39,21 @@ def looks(
 
     Scores are the final ones by name, NaN if unknown. The best six models have a color, and
     further ones are thin and grey. Floors, which look at no features, are dashed and dotted.
-
-    >>> scores = {"a": 0.5, "b": 0.6, "c": 0.9, "d": 0.8, "e": 0.7, "f": 0.4, "g": 0.3, "last": 1.0}
-    >>> [name for name, look in looks(scores, ["last"]).items() if look.is_named]
-    ['a', 'b', 'c', 'd', 'e', 'f', 'last']
     """
     sign = 1.0 if smaller_is_better else -1.0
     loss = {name: math.inf if math.isnan(n) else sign * n for name, n in scores.items()}
     models = [name for name in scores if name not in floors]
-    *hues, _ = COLORS
-    best = sorted(models, key=lambda name: loss[name])[: len(hues)]
+    best = sorted(models, key=lambda name: loss[name])[:_MOST_COLORED]
     colored = [name for name in models if name in best]
-    behind = [name for name in models if name not in best]
     return {
-        **dict.fromkeys(behind, Look(GREY, 0.8, is_named=False)),
-        **{name: Look(hue) for name, hue in zip(colored, hues, strict=False)},
+        **{name: Look(GREY, 0.8, is_named=False) for name in models if name not in best},
+        **{name: Look(hue) for name, hue in zip(colored, COLORS, strict=False)},
         **{name: Look(INK, 1.5, dash) for name, dash in zip(floors, _DASHES, strict=False)},
     }
 
 
 def escaped(text: str) -> str:
-    r"""Return text as HTML that shows it as it is, with codes for characters that are not seen.
-
-    >>> escaped("<b>" + chr(27))
-    '&lt;b&gt;\\x1b'
-    """
+    """Return text as HTML that shows it as it is, with codes for characters that are not seen."""
     return html.escape(printable(text))
 
 
@@ -96,9 +87,5 @@ def thin_line(x: Iterable[Any], y: Iterable[Any]) -> dict[str, Any]:
 
 
 def rounded(values: Iterable[float], digits: int = 4) -> list[float | None]:
-    """Return numbers rounded to `digits` significant digits, and None for NaN.
-
-    >>> rounded([0.123456, 1234567.0, float("nan")])
-    [0.1235, 1235000.0, None]
-    """
+    """Return numbers rounded to `digits` significant digits, and None for NaN."""
     return [float(f"{v:.{digits}g}") if np.isfinite(v) else None for v in values]

@@ -1,8 +1,4 @@
-"""A page of sections with text, tables and figures, as one HTML file that needs no other.
-
-`page.html` is the skeleton; `page.css` has the colors that differ between light and dark, also of
-axes and texts in figures.
-"""
+"""A page of sections with text, tables and figures, as one HTML file that needs no other."""
 
 from __future__ import annotations
 
@@ -57,7 +53,6 @@ class Figure:
     layout: Mapping[str, Any] = field(default_factory=dict)  # as plotly has it, without titles
     text: str = ""  # a paragraph below
     body: str = ""  # HTML in the place of traces
-    is_wide: bool = False  # whether it takes the whole width where there is room for two
 
 
 @dataclass(frozen=True)
@@ -72,12 +67,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of sections.
-
-    >>> page = Page("Bananas & more", [Section("Results", "Well.")])
-    >>> "<h1>Bananas &amp; more</h1>" in page.html
-    True
-    """
+    """A page of sections."""
 
     title: str
     sections: Sequence[Section]
@@ -141,7 +131,7 @@ def _section_html(section: Section) -> str:
 
 
 def _figure_html(figure: Figure) -> str:
-    body, wide = figure.body, " wide" * figure.is_wide
+    body = figure.body
     if figure.traces:
         layout = {"height": _HEIGHT, "template": {"layout": _TEMPLATE}, **figure.layout}
         for axis, title in (("xaxis", figure.x), ("yaxis", figure.y)):
@@ -151,4 +141,4 @@ def _figure_html(figure: Figure) -> str:
         plot = to_html(drawn, _CONFIG, div_id=figure.id, **options)
         body = f'<div class="plot">{plot}</div>'
     title, caption = f"<h3>{name_html(figure.title)}</h3>", _tag("figcaption", figure.text)
-    return f'<figure class="figure{wide}">{title}{body}{caption}</figure>'
+    return f'<figure class="figure">{title}{body}{caption}</figure>'

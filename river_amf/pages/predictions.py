@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from river_amf.pages.charts import INK, Look, rounded, thin_line, trace
@@ -38,12 +37,6 @@ def calibration(records: Records) -> Figure | None:
     )
     titles = "Reliability diagram", traces, "probability of the predicted label", "accuracy"
     return Figure("reliability", *titles, _UNIT, text)
-
-
-def calibration_error(table: pd.DataFrame) -> float:
-    """Return the expected calibration error: the mean distance of confidence and accuracy."""
-    distance = abs(table["confidence"] - table["accuracy"])
-    return float(np.average(distance, weights=table["n_samples"]))
 
 
 def labels(records: Records, model: str) -> Figure:

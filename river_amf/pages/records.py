@@ -62,7 +62,12 @@ class Records:
         return [name for name in named if name not in self.floors]
 
     def curve(self, model: str, column: str) -> pd.Series | None:
-        """Return a column of `curves` for one model, by `n_samples` and without NaN, or None."""
+        """Return a column of `curves` for one model, by `n_samples` and without NaN, or None.
+
+        >>> from river_amf import evaluation
+        >>> evaluation.report("Bananas", ["amf"], limit=3).curve("amf", "accuracy").index.tolist()
+        [2, 3]
+        """
         if column not in self.curves:
             return None
         rows = self.curves[self.curves["model"] == model]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import numpy as np
 import pandas as pd
 
 from river_amf.pages import along, predictions
-from river_amf.pages.charts import GREY, Look, escaped
+from river_amf.pages.charts import escaped
 from river_amf.pages.document import Figure, Page, Section, table_html
 from river_amf.pages.records import Records
 from river_amf.regressor import LEVEL
@@ -29,9 +30,6 @@ def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bo
         _size(records),
     ]
     key = {name: records.looks[name] for name in records.models if records.looks[name].is_named}
-    n_others = len(records.models) - len(key)
-    if n_others:
-        key[f"{n_others} other{'s' * (n_others > 1)}"] = Look(GREY)
     text = f"{verdict(records)} Each sample was predicted before it was learned."
     shown = [section for section in sections if section.text or section.figures]
     return Page(records.name, shown, text, records.facts, key)
@@ -105,15 +103,19 @@ def _lately(records: Records) -> str:
 
 def _of_labels(records: Records) -> list[Section]:
     """Return the sections on the predictions of classifiers."""
-    bins = {n: records.reliability.get(n, pd.DataFrame()) for n in records.colored}
-    errors = [f"{n} {predictions.calibration_error(b):.3f}" for n, b in bins.items() if len(b)]
-    reports = [predictions.labels(records, n) for n in bins if len(records.labels.get(n, ()))]
+    errors = []
+    for name in records.colored:
+        bins = records.reliability.get(name, pd.DataFrame())
+        if len(bins):
+            distance = abs(bins["confidence"] - bins["accuracy"])
+            errors.append(f"{name} {np.average(distance, weights=bins['n_samples']):.3f}")
+    names = [name for name in records.colored if len(records.labels.get(name, ()))]
     text = f"Expected calibration error: {', '.join(errors)}."
     return [
         _section("Calibration", [predictions.calibration(records)], text),
         _section(
             "Labels",
-            reports,
+            [predictions.labels(records, name) for name in names],
             "Precision, recall and support of each label, and the confusion matrix: rows are"
             " labels, columns are predictions; the stronger the color, the larger the share.",
         ),

@@ -88,7 +88,7 @@ def test_tables_are_empty_before_the_first_sample(kind):
 
 
 def test_trees_of_regressors_have_no_probabilities():
-    with pytest.raises(AttributeError, match="a tree of AMFRegressor predicts a number, not"):
+    with pytest.raises(AttributeError, match="a tree of a regressor has no prob"):
         trained()[0].predict_proba_one({})
 
 
