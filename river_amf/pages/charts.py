@@ -61,7 +61,7 @@ def rows_layout(names: Collection[str]) -> dict[str, Any]:
     """Return the layout of rows at 0, 1, ... from the top, with their names."""
     texts = {"tickvals": [*range(len(names))], "ticktext": [escaped(cut(name)) for name in names]}
     axis = {"range": [len(names) - 0.5, -0.5], "showgrid": False, "zeroline": False}
-    return {"yaxis": {**axis, **texts}, "height": max(30 * len(names), 200) + 52}
+    return {"yaxis": {**axis, **texts}, "height": max(30 * len(names), 200) + 80}
 
 
 def trace(name: str, values: pd.Series, look: Look, hover: str, **style: Any) -> dict[str, Any]:

@@ -29,9 +29,12 @@ def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:
     return {label: to_hex(scale(k / (len(labels) - 1))) for k, label in enumerate(labels)}
 
 
-def add_legend(ax: Axes, colors: dict[Hashable, str], **style: Any) -> None:
-    """Add a legend that shows the color of each label."""
-    patches = [Patch(color=color, label=name(label)) for label, color in colors.items()]
-    legend = ax.legend(handles=patches, handlelength=1.0, **style)
-    for text in legend.get_texts():
+def patches(colors: dict[Hashable, str]) -> list[Patch]:
+    """Return what a legend shows of the color of each label."""
+    return [Patch(color=color, label=name(label)) for label, color in colors.items()]
+
+
+def add_legend(ax: Axes, **style: Any) -> None:
+    """Add a legend, with names as plain text."""
+    for text in ax.legend(**style).get_texts():
         text.set_parse_math(False)

@@ -13,7 +13,7 @@ from river_amf.explain.formatting import name
 from river_amf.inputs.kinds import printable
 from river_amf.pages.charts import COLORS, looks
 from river_amf.parameters import integer, one_of
-from river_amf.plot.axes import new_axes
+from river_amf.plot.axes import add_legend, new_axes
 
 _STYLES = {"solid": "-", "dash": "--", "dot": ":"}
 _MEASURES = {  # columns of `inspection.feature_importance`, in words
@@ -27,8 +27,6 @@ _MEASURES = {  # columns of `inspection.feature_importance`, in words
 def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | None = None) -> Axes:
     """Draw a metric of each model along the stream, in the colors of the report page.
 
-    Of more models than there are colors, those behind are grey and have no name.
-
     Parameters
     ----------
     comparison
@@ -41,12 +39,11 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from river_amf import AMFClassifier, evaluation, plot
-    >>> models = {"forest": AMFClassifier(seed=1), "majority": "majority"}
-    >>> comparison = evaluation.compare("Bananas", models, limit=1000, window=250)
+    >>> from river_amf import evaluation, plot
+    >>> comparison = evaluation.compare("Bananas", ["amf", "majority"], limit=500, seed=1)
     >>> ax = plot.comparison(comparison, ax=Figure().subplots())
     >>> [line.get_label() for line in ax.lines]
-    ['forest', 'majority']
+    ['amf', 'majority']
     """
     metrics = [str(column) for column in comparison.curves.columns[2:]]
     metric = metrics[0] if metric is None else metric
@@ -62,9 +59,7 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
             curves[model].dropna().plot(ax=ax, linestyle=_STYLES[look.dash], **style)
     ax.set(xlabel="samples", ylabel=printable(metric))
     ax.set_title(printable(comparison.name), parse_math=False)
-    legend = ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
-    for text in legend.get_texts():
-        text.set_parse_math(False)
+    add_legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
     return ax
 
 

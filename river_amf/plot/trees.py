@@ -15,18 +15,12 @@ from matplotlib.patches import Rectangle
 from river_amf import inspection
 from river_amf.explain.formatting import categories_text, count_text, counts_text, cut, name
 from river_amf.explain.trees import forest_of
-from river_amf.pages.charts import COLORS
 from river_amf.parameters import integer
-from river_amf.plot.axes import add_legend, label_colors, new_axes
+from river_amf.plot.axes import add_legend, label_colors, new_axes, patches
 
 _SIDE = 0.84  # of a box, where the next depth is 1 to the right and the next row 1 down
-_BAR = 0.09  # height of the bar of counts or targets
+_BAR = 0.09  # height of the bar of counts
 _LONGEST = 28  # characters per line
-_TICK = 0.02  # width of the mark of a mean, as a share of the box
-_PALE = "#9fc9e5"  # color of a standard deviation
-
-# A text, and bars: their start and width as shares of the box, color and name
-_Content = tuple[str, list[tuple[float, float, str, str]]]
 
 
 class _Node(NamedTuple):
@@ -41,11 +35,10 @@ class _Node(NamedTuple):
 def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) -> Axes:
     """Draw a tree of a forest, with its root on the left.
 
-    Each node shows its split, its share of the mass left over by the nodes above it, and its
-    resulting mass in the prediction for samples that reach it (see `inspection.path`). Samples for
-    which the split is true go up. A classifier's node shows the counts of the labels, also as a
-    bar; a regressor's the mean and the standard deviation of the targets, with the number of
-    samples in parentheses, and a bar of one standard deviation around the mean, on one scale.
+    Each node shows its split, and its share and mass in the prediction for samples that reach it
+    (see `inspection.path`). Samples for which the split is true go up. A classifier's node shows
+    the counts of the labels, also as a bar; a regressor's the mean and the standard deviation of
+    the targets, with the number of samples in parentheses.
 
     Parameters
     ----------
@@ -88,34 +81,14 @@ def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) 
     ax.set_ylim(n_rows - 0.5, -0.5)
     if colors:
         above = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "borderaxespad": 0.2}
-        add_legend(ax, colors, ncols=n_levels, frameon=False, **above)
-        contents = [_of_labels(row, colors) for row in rows]
+        add_legend(ax, handles=patches(colors), ncols=n_levels, frameon=False, **above)
     else:
-        low, high = min(r.mean - r.std for r in rows), max(r.mean + r.std for r in rows)
-        text = f"mean ± standard deviation (samples); bars from {low:.5g} to {high:.5g}"
+        text = "mean ± standard deviation (samples)"
         ax.set_title(text, loc="left", fontsize=plt.rcParams["legend.fontsize"])
-        contents = [_of_targets(row, low, high) for row in rows]
     size = _font_size(ax)
-    for node, content in zip(nodes.values(), contents, strict=True):
-        _draw(ax, node, nodes.get(node.row.parent), content, size)
+    for node in nodes.values():
+        _draw(ax, node, nodes.get(node.row.parent), colors, size)
     return ax
-
-
-def _of_labels(row: Any, colors: dict[Hashable, str]) -> _Content:
-    """Return the counts of a node and a bar for each label."""
-    counts = {label: row.counts[label] for label in colors}
-    ends = np.cumsum([0.0, *counts.values()]) / row.n_samples
-    bars = zip(ends, np.diff(ends), colors.values(), map(repr, colors), strict=False)
-    return counts_text(counts, lambda label: name(label, 12)), [*bars]
-
-
-def _of_targets(row: Any, low: float, high: float) -> _Content:
-    """Return mean, standard deviation and samples of a node, and bars of the first two."""
-    scale = 1.0 / (high - low) if high > low else 0.0
-    middle, half = scale * (row.mean - low), scale * row.std
-    tick = min(max(middle - 0.5 * _TICK, 0.0), 1.0 - _TICK)
-    bars = [(middle - half, 2.0 * half, _PALE, "std"), (tick, _TICK, COLORS[0], "mean")]
-    return f"{row.mean:.5g} ± {row.std:.3g} ({count_text(row.n_samples)})", bars
 
 
 def _lay_out(table: pd.DataFrame, max_depth: int, *, use_aggregation: bool) -> dict[int, _Node]:
@@ -148,19 +121,26 @@ def _font_size(ax: Axes) -> float:
     return float(min(9.0, (top - bottom) * points / 4.6, (right - left) * points / 18.0))
 
 
-def _draw(ax: Axes, node: _Node, parent: _Node | None, content: _Content, size: float) -> None:
-    """Draw a node, with a bar of its counts or targets, and the edge from its parent."""
+def _draw(
+    ax: Axes, node: _Node, parent: _Node | None, colors: dict[Hashable, str], size: float
+) -> None:
+    """Draw a node, with a bar of its counts, and the edge from its parent."""
     row, place = node.row, node.place
     left, top, gid = float(row.depth), place - 0.5 * _SIDE, f"node {row.node}"
     border: dict[str, Any] = {"linewidth": 0.8 + 1.6 * node.mass, "edgecolor": "#444444"}
     ax.add_patch(Rectangle((left, top), _SIDE, _SIDE, facecolor="white", gid=gid, **border))
-    lines = _split_text(row), content[0], f"share {node.share:.2f}, mass {node.mass:.2f}"
+    start, counts = left, {label: row.counts[label] for label in colors}
+    for label, n in counts.items():
+        corner, width = (start, top + _SIDE - _BAR), _SIDE * n / row.n_samples
+        ax.add_patch(Rectangle(corner, width, _BAR, color=colors[label], gid=f"{gid} {label!r}"))
+        start += width
+    samples = counts_text(counts, lambda label: name(label, 12))
+    if not colors:
+        samples = f"{row.mean:.5g} ± {row.std:.3g} ({count_text(row.n_samples)})"
+    lines = _split_text(row), samples, f"share {node.share:.2f}, mass {node.mass:.2f}"
     style: dict[str, Any] = {"ha": "center", "va": "center", "size": size, "linespacing": 1.15}
     text = "\n".join(cut(line, _LONGEST) for line in lines)
     ax.text(left + 0.5 * _SIDE, place - 0.5 * _BAR, text, gid=gid, parse_math=False, **style)
-    for start, width, color, what in content[1]:
-        corner = left + _SIDE * start, top + _SIDE - _BAR
-        ax.add_patch(Rectangle(corner, _SIDE * width, _BAR, color=color, gid=f"{gid} {what}"))
     if parent is not None:
         ends = (left - 1.0 + _SIDE, left), (parent.place, place)
         ax.plot(*ends, color="#888888", linewidth=1.0, zorder=0.5)

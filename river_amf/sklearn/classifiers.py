@@ -125,8 +125,8 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
         Examples
         --------
         >>> from river_amf.sklearn import AMFClassifier
-        >>> AMFClassifier().fit([["red"], [None]], [True, False]).predict([["red"]])
-        array([ True])
+        >>> AMFClassifier(random_state=1).fit([["red"], ["tan"]], [1, 2]).predict([["tan"]])
+        array([2])
         """
         labels, seen = self._predict_seen(X)
         predicted: NDArray[Any] = labels[seen.argmax(axis=1)]

@@ -140,14 +140,14 @@ FOREST = learn(AMFClassifier(seed=1), three_labels())
 @pytest.mark.parametrize(
     ("model", "options", "error", "message"),
     [
-        (FOREST, {}, ValueError, r"two different names, .* got \['a', 'b', 'c'\]"),
-        (FOREST, {"features": ["a", "a"]}, ValueError, r"two different names, .* got \['a', 'a'\]"),
+        (FOREST, {}, ValueError, r"two different names, got \['a', 'b', 'c'\]"),
+        (FOREST, {"features": ["a", "a"]}, ValueError, r"two different names, got \['a', 'a'\]"),
         (FOREST, {"features": ["a", "d"]}, ValueError, "'d' has no numbers so far; pass samples"),
         (FOREST, {"features": ["a", "c"]}, ValueError, "'c' has no numbers"),
         (FOREST, {"features": "ac", "samples": three_labels(5)}, ValueError, "'c': .* not a plain"),
         (FOREST, {"features": "ab", "resolution": 1}, ValueError, "resolution must be an integer"),
         (FOREST[0], {}, TypeError, "a river classifier or regressor, got Tree"),
-        (AMFClassifier(), {}, ValueError, r"two different names, .* got \[\]"),
+        (AMFClassifier(), {}, ValueError, r"two different names, got \[\]"),
         (naive_bayes.GaussianNB(), {"samples": NUMBERS}, ValueError, "has not learned any samples"),
     ],
 )
