@@ -57,11 +57,16 @@ def escaped(text: str) -> str:
     return html.escape(printable(text))
 
 
+def plotly_text(text: str) -> str:
+    """Return text as plotly shows it as it is, which interprets some HTML but no quotes."""
+    return html.escape(printable(text), quote=False)
+
+
 def rows_layout(names: Collection[str]) -> dict[str, Any]:
     """Return the layout of rows at 0, 1, ... from the top, with their names."""
-    texts = {"tickvals": [*range(len(names))], "ticktext": [escaped(cut(name)) for name in names]}
+    texts = {"tickvals": [*range(len(names))], "ticktext": [plotly_text(cut(n)) for n in names]}
     axis = {"range": [len(names) - 0.5, -0.5], "showgrid": False, "zeroline": False}
-    return {"yaxis": {**axis, **texts}, "height": max(30 * len(names), 200) + 80}
+    return {"yaxis": {**axis, **texts}, "height": max(30 * len(names), 200) + 90}
 
 
 def trace(name: str, values: pd.Series, look: Look, hover: str, **style: Any) -> dict[str, Any]:
@@ -73,7 +78,7 @@ def trace(name: str, values: pd.Series, look: Look, hover: str, **style: Any) ->
         "mode": "lines",
         "x": rounded(x) if values.index.dtype.kind == "f" else x,
         "y": rounded(values),
-        "name": html.escape(printable(name), quote=False),  # plotly interprets some HTML
+        "name": plotly_text(name),
         "hovertemplate": hover,
         "line": {"color": look.color, "width": look.width, "dash": look.dash},
         **style,

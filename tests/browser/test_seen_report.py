@@ -10,7 +10,7 @@ from river_amf import evaluation
 
 EVIL = """<img src=x onerror="document.title='no'"></script><script>document.title='no'</script>"""
 OTHER = "%{x} $a$ &lt;b&gt; "
-LONG = "a_very_long_name_of_a_feature_from_the_data_warehouse_with_an_end_that_differs_1"
+LONG = "a_very_long_name_of_a_feature_from_the_data_warehouse"
 LABELS = [({EVIL: n % 7, LONG: n % 5}, EVIL if n % 7 > 3 else OTHER) for n in range(400)]
 TARGETS = [({"size": n % 7, "price": n % 11}, n % 7 * (1.0 + n // 200)) for n in range(400)]
 RUNS = {
