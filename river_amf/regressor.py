@@ -184,8 +184,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         >>> from river import preprocessing
         >>> from river_amf import AMFRegressor
         >>> model = preprocessing.StandardScaler() | AMFRegressor(seed=1)
-        >>> model.predict_one({"length": 2.0})
-        0.0
         >>> model.learn_one({"length": 2.5}, 10)
         >>> model.predict_one({"length": 2.5})
         10.0

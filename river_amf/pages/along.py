@@ -12,10 +12,7 @@ from river_amf.pages.document import Figure
 from river_amf.pages.records import Records
 
 _MOST_FEATURES = 20  # in a heat map
-_EVENTS = {  # column: symbol, meaning
-    "drifts": ("diamond", "the error has grown"),
-    "restarts": ("x", "restarts"),
-}
+_EVENTS = {"drifts": "diamond", "restarts": "x"}  # column: symbol
 _MARGIN = 1.15  # of a scale above the highest curve that it shows whole
 _BEGINNING, _WARM_UP = 0.05, 0.1  # shares of a stream that do not decide about scales
 
@@ -63,11 +60,11 @@ def drifts(records: Records) -> Figure | None:
     names = [name for name, look in records.looks.items() if look.is_named]
     traces = []
     for row, name in enumerate(names):
-        for column, (symbol, meaning) in _EVENTS.items():
+        for column, symbol in _EVENTS.items():
             curve = records.curve(name, column)
             if curve is not None and (curve > 0).any():
                 events = curve[curve > 0].astype(int)
-                hover = f"until %{{x}}: {meaning}, %{{customdata}}"
+                hover = f"until %{{x}}: %{{customdata}} {column}"
                 style: dict[str, Any] = {"mode": "markers", "marker": {"symbol": symbol, "size": 9}}
                 places, style["customdata"] = pd.Series(row, events.index), events.tolist()
                 traces.append(trace(name, places, records.looks[name], hover, **style))
@@ -82,10 +79,7 @@ def drifts(records: Records) -> Figure | None:
 
 
 def relevance(model: str, table: pd.DataFrame, number: int) -> Figure:
-    """Return the relevance of features along the stream as a heat map, the highest on top.
-
-    The strongest color is for the highest relevance after the first tenth, which is warm-up.
-    """
+    """Return the relevance of features along the stream as a heat map, the highest on top."""
     best = table.iloc[:, np.argsort(-table.mean().to_numpy(), kind="stable")[:_MOST_FEATURES]]
     highest = float(np.nanmax(table.iloc[int(len(table) * _WARM_UP) :])) or 1.0
     heat = {

@@ -23,17 +23,14 @@ def calibration(records: Records) -> Figure | None:
         table = records.reliability.get(name, pd.DataFrame(columns=["n_samples", "confidence"]))
         large = table[table["n_samples"] >= _LEAST].set_index("confidence")
         if len(large):
-            shares = large["n_samples"] / table["n_samples"].sum()
-            style: dict[str, Any] = {"marker": {"size": rounded(4 + 12 * shares**0.5)}}
-            style |= {"mode": "lines+markers", "customdata": large["n_samples"].tolist()}
+            style = {"mode": "lines+markers", "customdata": large["n_samples"].tolist()}
             hover = "probability %{x:.3f}, accuracy %{y:.3f}, %{customdata} samples"
             traces.append(trace(name, large["accuracy"], records.looks[name], hover, **style))
     if len(traces) == 1:
         return None
     text = (
         "On the thin line, predictions with a probability of 80 % are right in 80 % of the cases;"
-        " below it, the model is overconfident. A larger point has more samples, at least"
-        f" {_LEAST}."
+        f" below it, the model is overconfident. A point has at least {_LEAST} samples."
     )
     titles = "Reliability diagram", traces, "probability of the predicted label", "accuracy"
     return Figure("reliability", *titles, _UNIT, text)

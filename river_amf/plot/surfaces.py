@@ -46,7 +46,7 @@ def decision_surface(
         A forest, any other river classifier or regressor, including a pipeline, or a fitted
         estimator of `river_amf.sklearn`, whose features are the names of its columns or 0, 1, ...
     features
-        The features of the axes, by default all of the forest or the samples. Others are missing.
+        The features of the axes, by default all of the forest or the samples. The rest is missing.
     samples
         Pairs (features, label or target) to draw as points. The surface covers their range, or
         without samples that of the forest's data.

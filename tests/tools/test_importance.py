@@ -7,21 +7,13 @@ import random
 import pandas as pd
 import pytest
 
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AMFClassifier,
-    AMFRegressor,
-    inspection,
-)
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor, inspection
 
 VARIANTS = {
-    "plain": (AMFClassifier, {}),
     "leaves": (AMFClassifier, {"use_aggregation": False}),
     "pure": (AMFClassifier, {"split_pure": True, "split_intensity": "unit"}),
-    "budget": (AMFClassifier, {"max_nodes": 15}),
-    "adaptive": (AdaptiveAMFClassifier, {}),
+    "adaptive": (AdaptiveAMFClassifier, {"max_nodes": 15}),
     "regressor": (AMFRegressor, {}),
-    "leaves of a regressor": (AMFRegressor, {"use_aggregation": False}),
     "fading regressor": (AMFRegressor, {"fading_factor": 0.7, "split_intensity": "relevance"}),
 }
 TARGETS = {"up": 1005.0, "down": 1001.0, "flat": 1000.0}

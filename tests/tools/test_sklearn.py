@@ -73,8 +73,7 @@ def test_check_of_scikit_learn_passes(estimator, check):
 VARIANTS = {
     "default": (AMFClassifier, {}),
     "adaptive": (AdaptiveAMFClassifier, {}),
-    "n_classes": (AMFClassifier, {"n_classes": 9, "step": 0.5}),
-    "fading": (AMFClassifier, {"fading_factor": 0.7, "split_pure": True}),
+    "fading": (AMFClassifier, {"fading_factor": 0.7, "n_classes": 9, "split_pure": True}),
     "regressor": (AMFRegressor, {}),
     "adaptive regressor": (AdaptiveAMFRegressor, {}),
     "leaves": (AMFRegressor, {"use_aggregation": False, "max_nodes": 101, "step": 0.5}),
@@ -317,9 +316,8 @@ def test_labels_equal_in_value_are_one_class():
     estimator = small().partial_fit([[1.0], [2.0]], [1, 0])
     estimator.partial_fit([[1.0], [2.0]], [1.0, 0.0]).partial_fit([[1.0]], [True])
     assert estimator.classes_.tolist() == [0, 1] and estimator.classes_.dtype.kind == "i"
-    for labels in (["a", "b"], np.array([1, 2], "m8[s]"), np.array([1, 2], "M8[s]")):
-        call = partial(estimator.partial_fit, [[1.0]] * 2, labels)
-        assert_refused(ValueError, "all strings or all numbers", call, estimator)
+    call = partial(estimator.partial_fit, [[1.0]] * 2, ["a", "b"])
+    assert_refused(ValueError, "all strings or all numbers", call, estimator)
 
 
 # What is refused leaves no trace
