@@ -1,4 +1,4 @@
-"""The votes of experts for a sample, as the kernels leave them (DESIGN.md: vote, stacks)."""
+"""The votes of experts for a sample, as the kernels leave them (DESIGN.md: learned vote, stacks)."""
 
 from __future__ import annotations
 
