@@ -168,17 +168,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     >>> sorted(model.predict_proba_one({"size": None}))
     ['apple', 'melon']
 
-    Texts are bags of words, in which an absent word is 0:
-
-    >>> from river import feature_extraction
-    >>> from river_amf import AdaptiveAMFClassifier
-    >>> forest = AdaptiveAMFClassifier(absent="zero", seed=1)
-    >>> model = feature_extraction.BagOfWords() | forest
-    >>> for text, label in [("free offer", "spam"), ("see you", "ham")] * 10:
-    ...     model.learn_one(text, label)
-    >>> model.predict_one("an offer")
-    'spam'
-
     References
     ----------
     [^1]: Mourtada, J., Gaïffas, S., & Scornet, E. (2021). AMF: Aggregated Mondrian Forests for
@@ -372,7 +361,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     split_intensity : str, default 'relevance'
     split_prior : float, default 0.7
     max_words : int | None, default 100000
-    others
+    other parameters
         As in `AMFClassifier`, which describes all of them.
 
     Notes
@@ -381,7 +370,6 @@ class AdaptiveAMFClassifier(AMFClassifier):
     each alone by 0.1 to 1.0 points: most of it linear models and the learned vote, which also lower
     the log-loss, by an eighth and a quarter. Linear models take 20 to 60 % more time, fading 10 to
     20 %, relevance up to 20 %. On streams that do not drift, fading loses at most 0.2 points.
-    `max_nodes` loses 0.1 points, and keeps ten trees with sixty features within 64 MB.
 
     Examples
     --------

@@ -6,13 +6,6 @@ Every function raises TypeError if the model is neither a forest nor a fitted es
 
 from river_amf.explain.importance import feature_importance, feature_relevance
 from river_amf.explain.linear_weights import linear_weights
-from river_amf.explain.tables import node_table, path, tree_table
+from river_amf.explain.tables import node_table, path
 
-__all__ = [
-    "feature_importance",
-    "feature_relevance",
-    "linear_weights",
-    "node_table",
-    "path",
-    "tree_table",
-]
+__all__ = ["feature_importance", "feature_relevance", "linear_weights", "node_table", "path"]

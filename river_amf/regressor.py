@@ -26,11 +26,7 @@ check_level = positive(below=1)
 
 
 def _as_end(q: Any) -> tuple[float, bool]:
-    """Return the level that ends at a quantile, and whether that is the upper end.
-
-    >>> _as_end(0.05), _as_end(0.95)
-    ((0.9, False), (0.9, True))
-    """
+    """Return the level that ends at a quantile, and whether that is the upper end."""
     check_level("q", q)
     level = round(abs(2.0 * float(q) - 1.0), 12)  # 0.9 of 0.95, too
     return max(level, _LEAST_LEVEL), bool(q > 0.5)
@@ -188,8 +184,6 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         >>> from river import preprocessing
         >>> from river_amf import AMFRegressor
         >>> model = preprocessing.StandardScaler() | AMFRegressor(seed=1)
-        >>> model.predict_one({"length": 2.0})
-        0.0
         >>> model.learn_one({"length": 2.5}, 10)
         >>> model.predict_one({"length": 2.5})
         10.0
@@ -229,8 +223,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Examples
         --------
         >>> from river_amf import AMFRegressor
-        >>> model = AMFRegressor(seed=1)
-        >>> inside = 0
+        >>> model, inside = AMFRegressor(seed=1), 0
         >>> for i in range(2000):
         ...     x, y = {"a": i % 7}, i % 7 + (i * i % 11) / 10
         ...     inside += y in model.predict_interval_one(x, level=0.8)
@@ -259,13 +252,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         Examples
         --------
         >>> from river_amf import AMFRegressor
-        >>> model, below = AMFRegressor(seed=1), 0
-        >>> for i in range(2000):
-        ...     x, y = {"a": i % 7}, i % 7 + (i * i % 11) / 10
-        ...     below += y <= model.predict_quantile_one(x, 0.75)
-        ...     model.learn_one(x, y)
-        >>> 0.7 < below / 2000 < 0.8
-        True
+        >>> model = AMFRegressor(seed=1)
+        >>> for i in range(1000):
+        ...     model.learn_one({"a": i % 7}, i % 7 + (i * i % 11) / 10)
         >>> low, median, high = model.predict_quantile_one({"a": 1}, [0.05, 0.5, 0.95])
         >>> low < median < high
         True
@@ -389,7 +378,7 @@ class AdaptiveAMFRegressor(AMFRegressor):
     drift_threshold : float | None, default 3.0
     split_intensity : str, default 'relevance'
     split_prior : float, default 0.7
-    others
+    other parameters
         As in `AMFRegressor`, which describes all of them.
 
     Notes
@@ -397,7 +386,6 @@ class AdaptiveAMFRegressor(AMFRegressor):
     On thirteen streams `linear`, `vote` and `recent` gain the most, each where targets are smooth,
     depend on experts that fail in turn, or on those before; linear models take up to half of the
     time.
-    `split_intensity="relevance"` costs a little where features are informative only together.
 
     Examples
     --------

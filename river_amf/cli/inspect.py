@@ -7,9 +7,10 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import pandas as pd
 from river.utils.pretty import humanize_bytes
 
-from river_amf import inspection, persistence
+from river_amf import persistence
 from river_amf.evaluation import EvaluationError
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs.kinds import printable, shown
@@ -35,7 +36,8 @@ def run(arguments: argparse.Namespace) -> int:
     for line in _reading_of(header["notes"]):
         print(printable(line))
     if isinstance(model, Ensemble):
-        print(inspection.tree_table(model).to_string(float_format="{:g}".format))
+        trees = pd.DataFrame([tree.summary for tree in model])
+        print(trees.to_string(float_format="{:g}".format))
     return 0
 
 

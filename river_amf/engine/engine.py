@@ -21,7 +21,7 @@ from river_amf.engine.growth import Learned, admitted, with_capacity, with_colum
 from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
 from river_amf.engine.settings import Parameters, begin, schema_of
-from river_amf.explain.linear_experts import ExpertOutputs
+from river_amf.explain.experts import ExpertOutputs
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets

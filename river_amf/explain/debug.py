@@ -8,16 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.explain import linear_experts, trend_experts
-from river_amf.explain.formatting import (
-    MISSING,
-    categories_text,
-    count_text,
-    counts_text,
-    name,
-    short,
-)
-from river_amf.explain.linear_experts import ExpertOutputs
+from river_amf.explain import experts
+from river_amf.explain.experts import ExpertOutputs
+from river_amf.explain.formatting import categories_text, count_text, counts_text, name, short
 from river_amf.explain.linear_weights import weights_of
 from river_amf.explain.paths import check_tree, walk
 from river_amf.explain.tables import path_of
@@ -37,14 +30,10 @@ def explain(forest: Any, x: dict[Any, Any], tree: int | None) -> str:
     """Return the text of `debug_one` for a forest that no other thread changes."""
     if tree is not None:
         tree = check_tree(forest.n_estimators, tree)
-    tables, decimals = tables_of(forest, x, tree), 4
+    tables = tables_of(forest, x, tree)
     if not tables:
         return "No sample has been learned yet, so there is no prediction to explain."
-    if forest.task == REGRESSION:
-        _, lower, upper = next(iter(tables.values())).iloc[0]
-        if 0.0 < upper - lower < math.inf:  # three digits of its width
-            decimals = min(max(2 - math.floor(math.log10(upper - lower)), decimals), 15)
-    written = f"{{:z.{decimals}f}}".format
+    written = ("{:.6g}" if forest.task == REGRESSION else "{:z.4f}").format
     parts = [
         f"{title}\n{table.to_string(float_format=written, na_rep='')}" if len(table) else title
         for title, table in tables.items()
@@ -62,67 +51,66 @@ def tables_of(forest: Any, x: dict[Any, Any], tree: int | None) -> Tables:
         return {}
     arena, n_trees = forest._arena, forest.n_estimators
     masses = [walk(arena, t, outputs.values)["mass"] for t in range(n_trees)]
-    depths = pd.Series({f"tree {t}": m @ np.arange(len(m)) for t, m in enumerate(masses)})
-    depths[[not len(m) for m in masses]] = math.nan
+    depths = [m @ np.arange(len(m)) if len(m) else math.nan for m in masses]
+    of_trees = pd.DataFrame({"depth": depths}, [f"tree {t}" for t in range(n_trees)])
     if forest.task == REGRESSION:
         [ends] = forest._settled.reader().quantiles(x, [_LEVEL])
-        tables = _of_target(forest, outputs, depths, (min(ends), max(ends)))
+        tables = _of_target(forest, outputs, of_trees, (min(ends), max(ends)))
     else:
-        tables = _of_labels(forest, outputs, depths)
+        tables = _of_labels(forest, outputs, of_trees)
     first = range(n_trees if n_trees <= _FEW_TREES else 1)
     for t in first if tree is None else [tree]:
         title = f"Path in tree {t}, of {arena.trees['n_nodes'][t]} nodes"
-        if trend_experts.learns_residual(arena, t):
+        if experts.learns_residual(arena, t):
             title += ", which learns the residual of the trend"
         path = _path(forest, outputs, path_of(forest, x, t))
         tables[title if len(path) else f"{title}, as it has just restarted"] = path
     return tables
 
 
-def _of_labels(forest: Any, outputs: ExpertOutputs, depths: pd.Series) -> Tables:
+def _of_labels(forest: Any, outputs: ExpertOutputs, of_trees: pd.DataFrame) -> Tables:
     """Return the tables about the prediction of a classifier and its experts."""
-    arena, labels = forest._arena, [*outputs.answer]
-    proba = np.array([*outputs.answer.values()])
-    best = np.argsort(-proba, kind="stable")[:_MOST_LABELS]
-    titles, n_others = [short(labels[k]) for k in best], len(labels) - len(best)
+    arena, proba = forest._arena, pd.Series(outputs.answer.values())
+    best = proba.sort_values(ascending=False, kind="stable")[:_MOST_LABELS]
+    titles, n_others = [short([*outputs.answer][k]) for k in best.index], len(proba) - len(best)
     index = [*titles, *[f"{n_others} others"] * (n_others > 0)]
-    shown = [*proba[best], 1.0 - proba[best].sum()][: len(index)]
+    shown = [*best, 1.0 - best.sum()][: len(index)]
     tables = {f"Prediction: {titles[0]}": pd.DataFrame({"probability": shown}, index)}
 
-    votes, index = linear_experts.predictions(arena, outputs)[:, best], [*depths.index]
-    title, learns_vote = "Trees (the forest predicts their mean)", arena.settings["learns_vote"][0]
-    if learns_vote:
+    title, weights = "Trees (the forest predicts their mean)", {}
+    if learns_vote := arena.settings["learns_vote"][0]:
         title = (
             "Experts (log P(label) = bias + sum of weight x log p + constant; "
-            f"log(p + {VOTE_FLOOR}) of trees, log p >= {LINEAR_FLOOR:g} of others)"
+            f"log(p + {VOTE_FLOOR}) of trees, log p >= {LINEAR_FLOOR:g} of linear models)"
         )
-        votes, others = np.vstack([votes, arena.bias[best]]), linear_experts.vote_weights(arena)
-        weights = [*arena.trees["vote_weight"], *others.values(), math.nan]
-        index += [*others, "bias"]
+        weights = dict(zip(of_trees.index, arena.trees["vote_weight"], strict=True))
+        weights |= experts.vote_weights(arena)
     if arena.settings["n_labels"][0] < arena.settings["n_classes"][0]:
         title += "; classes not seen yet share the rest"
-    tables[title] = experts = pd.DataFrame(votes, index, titles)
+    index = [*(weights or of_trees.index)]
+    votes = pd.DataFrame(experts.predictions(arena, outputs)[:, best.index], index, titles)
     if learns_vote:
-        experts.insert(0, "weight", weights)
-    experts["depth"] = depths  # NaN for all but trees
+        votes.loc["bias"] = arena.bias[best.index]
+        votes.insert(0, "weight", pd.Series(weights))
+    tables[title] = votes.join(of_trees)
 
     inputs = weights_of(forest, outputs)
     if len(inputs) and len(best) > 1:
-        title = "Inputs of linear models (weights of {} less those of {})".format(*titles)
-        by_label = inputs["weight"].to_numpy().reshape(-1, len(labels))
-        difference = by_label[:, best[0]] - by_label[:, best[1]]
-        tables[title] = _strongest(inputs[:: len(labels)].assign(weight=difference), " = ")
+        title = "Inputs of linear models (weights of {} minus weights of {})".format(*titles)
+        by_label = inputs["weight"].to_numpy().reshape(-1, len(proba))
+        difference = by_label[:, best.index[0]] - by_label[:, best.index[1]]
+        tables[title] = _strongest(inputs[:: len(proba)].assign(weight=difference), " = ")
     return tables
 
 
 def _of_target(
-    forest: Any, outputs: ExpertOutputs, depths: pd.Series, interval: tuple[float, float]
+    forest: Any, outputs: ExpertOutputs, of_trees: pd.DataFrame, interval: tuple[float, float]
 ) -> Tables:
     """Return the tables about the prediction of a regressor and its voters."""
     arena, origin = forest._arena, forest._labels.origin
     ends = dict(zip(("prediction", "lower", "upper"), (outputs.answer, *interval), strict=True))
     tables = {f"Prediction, with an interval of {_LEVEL:.0%}": pd.DataFrame(ends, [""])}
-    stacks = trend_experts.stacks(arena, outputs)
+    stacks = experts.stacks(arena, outputs)
     predicts = "together they predict" if "last" in stacks else "the forest predicts"
     titles = {
         "voters": f"Voters ({predicts} {_STACK})",
@@ -134,13 +122,9 @@ def _of_target(
         predictions = origin + np.array([stack.base, *stack.voters.values()])
         columns = {"weight": weights, "prediction": predictions}
         tables[titles[key]] = pd.DataFrame(columns, ["base", *stack.voters])
-    columns = {
-        "prediction": origin + trend_experts.of_trees(arena, outputs),
-        "scale": np.sqrt(outputs.votes[: len(depths), SPREAD]),
-        "depth": depths,
-    }
-    title = "Trees" if "voters" in stacks else "Trees (the forest predicts their mean)"
-    tables[title] = pd.DataFrame(columns, depths.index)
+    of_trees.insert(0, "prediction", origin + experts.of_trees(arena, outputs))
+    of_trees.insert(1, "scale", np.sqrt(outputs.votes[: len(of_trees), SPREAD]))
+    tables["Trees" if "voters" in stacks else "Trees (the forest predicts their mean)"] = of_trees
     if "trend" in stacks:
         title = "Inputs of the trends (products of a trend add up to its prediction)"
         tables[title] = _strongest(weights_of(forest, outputs), ", ")
@@ -171,27 +155,19 @@ def _path(forest: Any, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.DataFr
         table[f"p({short(best)})"] = [proba[best] for proba in steps["proba"]]
         table["counts"] = steps["counts"].map(counts_text)
     table["samples"] = steps["n_samples"].map(count_text)
-    return table.set_axis([_condition(forest, outputs.values, step) for step in steps.itertuples()])
+    return table.set_axis([_condition(forest, step) for step in steps.itertuples()])
 
 
-def _condition(forest: Any, values: Any, step: Any) -> str:
-    """Return the condition at a split that a sample with these encoded values meets."""
+def _condition(forest: Any, step: Any) -> str:
+    """Return the condition at a split that a sample meets."""
     if step.goes is None:
         return "leaf"
     feature, is_left = name(step.feature), step.goes == "left"
-    arena, column, is_missing = forest._arena, forest._features.column(step.feature), False
-    value = values[column]
     if step.value is None:
-        value, is_missing = arena.stand_ins[column], True
-    if math.isnan(value):
-        return f"{feature} missing: {step.goes}, the heavier side"
+        return f"{feature} missing: {step.goes}"
     if step.categories_left is None:
-        text = f"{feature} {'<=' if is_left else '>'} {step.threshold}"
-        return f"{text} (missing counts as {value})" if is_missing else text
-    codes, left = forest._features.categories(step.feature), step.categories_left
-    first = [category for category in codes if codes[category] == value]
-    if is_missing:
-        first, left = [MISSING], left | {MISSING} if is_left else left
-    if not first:
+        return f"{feature} {'<=' if is_left else '>'} {step.threshold}"
+    if step.value not in forest._features.categories(step.feature):
         return f"{feature} has a new category: {step.goes}, by chance"
-    return f"{feature} {'in' if is_left else 'not in'} {categories_text(left, first)}"
+    categories = categories_text(step.categories_left, step.value)
+    return f"{feature} {'in' if is_left else 'not in'} {categories}"

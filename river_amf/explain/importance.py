@@ -19,24 +19,18 @@ from river_amf.state.arena import Arena
 def feature_relevance(model: Any) -> pd.Series:
     """Return how informative each feature has recently been about label or target, from 0 to 1.
 
-    In a classifier it is Goodman and Kruskal's tau[^1] for a categorical feature: the part of the
-    label's variance that lies between the categories, minus what is expected by chance. (Beyond 64
-    categories, some share their counts.) For a numeric feature, it is the larger of tau over 16
-    equal parts of the range, and the correlation ratio eta^2, the part of the feature's variance
-    that lies between the labels.
+    In a classifier it is Goodman and Kruskal's tau[^1]: the part of the label's variance that lies
+    between the categories, or 16 equal parts of a numeric feature's range, minus what is expected
+    by chance; for a number the correlation ratio eta^2, if that is larger.
 
-    In a regressor it is the part of the target's variance that lies between the categories, or the
-    16 parts of the range, minus what is expected by chance; for a numeric feature the squared
-    correlation, if that is larger.
-
-    All are averages over about the last 400 samples. The forest splits a feature in proportion to
-    its relevance plus 0.003.
+    In a regressor it is that part of the target's variance; for a number the squared correlation,
+    if that is larger. All are averages over about the last 400 samples.
 
     Parameters
     ----------
     model
         A forest with `split_intensity="relevance"`, or a fitted estimator of `river_amf.sklearn`
-        with one.
+        with one, else ValueError.
 
     Returns
     -------
@@ -44,18 +38,12 @@ def feature_relevance(model: Any) -> pd.Series:
         The relevances, as floats named `relevance` and indexed by feature, in order of first
         appearance. Empty before the first sample.
 
-    Raises
-    ------
-    ValueError
-        If the forest has another split intensity, as it then does not keep the relevance.
-
     Examples
     --------
-    >>> import random
     >>> from river_amf import AdaptiveAMFClassifier, inspection
-    >>> model, rng = AdaptiveAMFClassifier(seed=1), random.Random(1)
+    >>> model = AdaptiveAMFClassifier(seed=1)
     >>> for i in range(500):
-    ...     model.learn_one({"noise": rng.random(), "signal": i % 10}, i % 10 < 5)
+    ...     model.learn_one({"noise": i % 7, "signal": i % 10}, i % 10 < 5)
     >>> inspection.feature_relevance(model).round(1)
     noise     0.0
     signal    1.0
@@ -68,11 +56,9 @@ def feature_relevance(model: Any) -> pd.Series:
     """
     forest = forest_of(model)
     if forest.split_intensity != "relevance":
-        is_regressor = forest.task == layout.REGRESSION
-        adaptive = "AdaptiveAMFRegressor" if is_regressor else "AdaptiveAMFClassifier"
         raise ValueError(
             f"model has split_intensity={forest.split_intensity!r}, but only a forest with "
-            f"'relevance', such as {adaptive}, keeps the relevance of its features"
+            "'relevance', such as an AdaptiveAMF*, keeps the relevance of its features"
         )
     return forest._read(_feature_relevance, forest)  # type: ignore[no-any-return]
 
@@ -88,8 +74,7 @@ def feature_importance(model: Any) -> pd.DataFrame:
     """Return the contribution of each feature to the trees, in several measures.
 
     Mondrian trees draw their splits without looking at labels or targets, so a feature that is
-    split often need not matter. A split matters by the mass of the prediction that lies below it,
-    and by how well its two sides separate the labels or targets.
+    split often need not matter.
 
     Parameters
     ----------
@@ -104,26 +89,20 @@ def feature_importance(model: Any) -> pd.DataFrame:
 
         - `splits`: share of the splits on the feature.
         - `mass`: share of the mass that these splits pass on to the nodes below them, where each
-          node counts by the fraction of the tree's samples in its cell (see `path`). With
-          `use_aggregation=False`, all of the mass is passed on.
+          node counts by the fraction of the tree's samples in its cell (see `path`).
         - `impurity`: share of the decrease of impurity from a node to its children, with nodes
           weighted as in `mass`. Impurity is the Gini impurity of the labels, or the variance of the
-          targets. This is the importance of random forests in scikit-learn, except that splits
-          which aggregation ignores do not count. In a regressor with a trend, every second tree
-          splits its residuals; `linear_weights` has the weights of features in the trend.
+          targets (or residuals of the trend). This is the importance of random forests in
+          scikit-learn, except that splits which aggregation ignores do not count.
         - `relevance`: as from `feature_relevance`, not a share; NaN with another split intensity.
 
     Examples
     --------
-    >>> import random
     >>> from river_amf import AMFClassifier, inspection
-    >>> model, rng = AMFClassifier(seed=1), random.Random(1)
+    >>> model = AMFClassifier(seed=1)
     >>> for i in range(500):
-    ...     model.learn_one({"noise": rng.random(), "signal": i % 10}, i % 10 < 5)
-    >>> table = inspection.feature_importance(model)
-    >>> table.columns.tolist()
-    ['splits', 'mass', 'impurity', 'relevance']
-    >>> bool(table.impurity["signal"] > 0.9)
+    ...     model.learn_one({"noise": i % 7, "signal": i % 10}, i % 10 < 5)
+    >>> bool(inspection.feature_importance(model).impurity["signal"] > 0.9)
     True
     """
     forest = forest_of(model)

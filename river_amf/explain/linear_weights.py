@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from river_amf.explain import linear_experts, trend_experts
-from river_amf.explain.linear_experts import ExpertOutputs
+from river_amf import kernels
+from river_amf.explain import paths
+from river_amf.explain.experts import FAST, LOGISTIC, SMOOTH, WORDS, ExpertOutputs, vote_weights
 from river_amf.explain.trees import forest_of
-from river_amf.state.layout import REGRESSION
+from river_amf.kernels.regression.trends import FAST_TERMS, SMOOTH_TERMS
+from river_amf.state.layout import MOST_SLOTS, N_WAVES, REGRESSION, place_of
 
 
 def linear_weights(model: Any) -> pd.DataFrame:
     """Return the weights of the linear models beside the trees.
 
-    A classifier has linear models in a learned vote. Each gives a label the score sum of weight
-    times input, and its probabilities are the softmax of the scores, so weights matter by their
-    differences between labels. Models on random Fourier features are left out.
-
-    A regressor has two ridge regressions in its trend. Each predicts the sum of weight times input,
-    within the range of the targets so far.
+    A classifier's probabilities are the softmax of scores, the sums of weight times input, so
+    weights matter by their differences between labels. A regressor's two ridge regressions predict
+    such a sum, within the range of the targets so far. Models on random cosines are left out.
 
     Parameters
     ----------
     model
-        A forest with linear models, or a fitted estimator of `river_amf.sklearn` with one.
+        A forest with linear models, or a fitted estimator of `river_amf.sklearn` with one, else
+        ValueError.
 
     Returns
     -------
@@ -46,39 +48,21 @@ def linear_weights(model: Any) -> pd.DataFrame:
         For a regressor, one row for each input:
 
         - `linear_model`: `"fast"`, over about a hundred samples, or `"smooth"`, over about five
-          thousand, which also takes random Fourier features.
+          thousand.
         - `feature`: as above.
         - `input`: `"value"`, in standard deviations of the feature over about 1000 samples, from
           its mean; `"profile"`, the mean target at such values of the feature, minus that of all
           targets, in their standard deviations; None for the constant.
         - `weight`: change of the prediction by one unit of the input, in the unit of the target.
 
-    Raises
-    ------
-    ValueError
-        If the forest has no linear models or trend.
-
     Examples
     --------
-    >>> import random
     >>> from river_amf import AdaptiveAMFClassifier, inspection
-    >>> model, rng = AdaptiveAMFClassifier(seed=1), random.Random(1)
-    >>> for _ in range(300):
-    ...     x = {"price": rng.gauss(10, 3), "color": rng.choice(["red", "tan"])}
-    ...     model.learn_one(x, "bought" if x["price"] < 10 else "left")
+    >>> model = AdaptiveAMFClassifier(seed=1)
+    >>> for i in range(300):
+    ...     model.learn_one({"price": i * 7 % 31}, i * 7 % 31 < 15)
     >>> table = inspection.linear_weights(model)
-    >>> table[["linear_model", "feature", "category", "label"]]
-      linear_model feature category   label
-    0      logistic    None     None    left
-    1      logistic    None     None  bought
-    2      logistic   color      red    left
-    3      logistic   color      red  bought
-    4      logistic   color      tan    left
-    5      logistic   color      tan  bought
-    6      logistic   price     None    left
-    7      logistic   price     None  bought
-    >>> weights = table[table.feature == "price"].set_index("label").weight
-    >>> bool(weights["bought"] < -1 and weights["left"] > 1)
+    >>> bool(table.query("feature == 'price' and label").weight.item() < -1)
     True
     """
     forest = forest_of(model)
@@ -93,19 +77,86 @@ def linear_weights(model: Any) -> pd.DataFrame:
 
 def weights_of(forest: Any, outputs: ExpertOutputs | None = None) -> pd.DataFrame:
     """Return the table of `linear_weights`, with the values of the inputs in a sample beside."""
-    arena, labels, is_regressor = forest._arena, forest._labels, forest.task == REGRESSION
-    inputs = trend_experts.inputs if is_regressor else linear_experts.inputs
-    rows: list[tuple[Any, ...]] = []
-    for model, feature, part, weight, value in (
-        [] if arena is None else inputs(arena, forest._features, outputs)
-    ):
-        if is_regressor:
-            is_constant = feature is None and part is None
-            rows.append((model, feature, part, weight + labels.origin * is_constant, value))
-        else:
-            pairs = zip(labels, weight, strict=False)
-            rows += [(model, feature, part, label, number, value) for label, number in pairs]
-    parts = ["input"] if is_regressor else ["category", "label"]
+    rows: list[tuple[Any, ...]] = [*_of_trends(forest, outputs)]
+    parts = ["input"] if forest.task == REGRESSION else ["category", "label"]
+    for model, feature, category, weights, value in _of_labels(forest, outputs):
+        pairs = zip(forest._labels, weights, strict=False)
+        rows += [(model, feature, category, label, weight, value) for label, weight in pairs]
     columns = ["linear_model", "feature", *parts, "weight", "value"]
-    numbers = {"weight": np.float64, "value": np.float64}
-    return pd.DataFrame(rows, columns=columns, dtype=object).astype(numbers)
+    table = pd.DataFrame(rows, columns=columns, dtype=object)
+    return table.astype({"weight": np.float64, "value": np.float64})
+
+
+# An input of a linear model: the name of the model; a feature, or None for the constant 1; a
+# category, or of a trend the kind of input; the weight, or of a classifier the weights by label;
+# and the value in a sample, NaN without one
+_Input = tuple[str, Hashable | None, Hashable | None, Any, float]
+
+
+def _of_labels(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+    """Yield the inputs of a classifier's linear models on features."""
+    arena, features = forest._arena, forest._features
+    linear_models = [] if arena is None else vote_weights(arena)
+    if LOGISTIC in linear_models:
+        values = numbers = np.full(len(features), math.nan)
+        if outputs is not None:
+            stand_ins, numbers = arena.stand_ins[: len(features)], outputs.standardised[0]
+            values = np.where(np.isnan(outputs.values), stand_ins, outputs.values)
+        weights = arena.linear_coefficients[0]
+        of_categories = iter(arena.category_weights)
+        yield LOGISTIC, None, None, weights[:, 0], 1.0
+        for column, name in enumerate(features):
+            codes = paths.codes_of(arena, features, column)
+            if codes is None:
+                yield LOGISTIC, name, None, weights[:, 1 + column], numbers[column]
+                continue
+            rows = next(of_categories)
+            for category, code in codes.items():
+                place = place_of(code)
+                row = rows[place] if place < len(rows) else np.zeros(rows.shape[1])
+                yield LOGISTIC, name, category, row, float(values[column] == code)
+    if WORDS in linear_models:
+        slots, sizes = features.words or {}, {}
+        if outputs is not None:  # only its words, of which there are few
+            sizes = {int(slot): _scaled(arena.words[int(slot)], x) for slot, x in outputs.words}
+            slots = {word: slot for word, slot in slots.items() if slot in sizes}
+        yield WORDS, None, None, arena.word_weights[0], 1.0
+        for word, slot in slots.items():
+            yield WORDS, word, None, arena.word_weights[slot], sizes.get(slot, math.nan)
+
+
+def _scaled(word: Any, value: float) -> float:
+    """Return a word's value as an input (`kernels.classification.sparse_model.input_of`)."""
+    squares = float(word["squares"])
+    scale = math.sqrt(squares / word["weight"]) if squares > 0.0 else abs(value)
+    largest = kernels.LARGEST_INPUT_OF_WORDS
+    return min(max(value / scale, -largest), largest)
+
+
+def _of_trends(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+    """Yield the inputs of a regressor's trends."""
+    # With a sample, all random Fourier features are one input. Features that share a slot enter it
+    # with either sign; the sum of their profiles has the name of the first of them.
+    arena, features = forest._arena, forest._features
+    if arena is None or not len(arena.trends):
+        return
+    n = min(len(features), MOST_SLOTS)
+    values, profiles = np.full((2, len(features)), math.nan)
+    if outputs is not None:
+        values, profiles = outputs.standardised[0], np.zeros(len(features))
+        profiles[:n] = outputs.terms[FAST_TERMS, 2 : 2 + 2 * n : 2]
+    waves = slice(1, 1 + N_WAVES)
+    for trend, weights, first, step in (
+        (FAST, arena.fast[0], 1, 2),
+        (SMOOTH, arena.smooth[0], 1 + N_WAVES, 1),
+    ):
+        yield trend, None, None, weights[0] + forest._labels.origin, 1.0
+        if trend == SMOOTH and outputs is not None:
+            added = weights[waves] @ outputs.terms[SMOOTH_TERMS, waves]
+            yield trend, None, "cosines", added, 1.0
+        for j, name in enumerate(features):
+            sign, k = (-1.0) ** (j // MOST_SLOTS), first + step * (j % MOST_SLOTS)
+            if not features.is_categorical[j]:
+                yield trend, name, "value", sign * weights[k], values[j]
+            if trend == FAST:
+                yield trend, name, "profile", sign * weights[k + 1], profiles[j]

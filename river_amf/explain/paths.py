@@ -1,7 +1,7 @@
-"""The path of a sample down a tree, and what the nodes on it predict by themselves.
+"""The path of a sample down a tree, and the predictions of the nodes alone.
 
 A kernel records the path (`kernels.learning`): at each node the share sigma(r_v) that the node
-takes of the mass that remains (DESIGN.md: prediction).
+takes of the remaining mass (DESIGN.md: prediction).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.explain.formatting import MISSING
-from river_amf.inputs.kinds import shown
 from river_amf.inputs.schema import Schema
 from river_amf.kernels.regression.densities import PRIOR_WEIGHT
 from river_amf.state import layout
@@ -27,17 +26,11 @@ Array = NDArray[Any]
 _FADED_MEAN = layout.FADED_COUNTS + layout.MEAN
 
 
-def check_tree(n_trees: int, tree: Any, least: int = 0) -> int:
+def check_tree(n_trees: int, tree: Any) -> int:
     """Return the index of a tree as an int, or raise TypeError or IndexError."""
-    try:
-        index = operator.index(tree)
-    except TypeError:
-        raise TypeError(
-            f"tree must be an integer between {least} and {n_trees - 1}, got {shown(tree)} "
-            f"of type {type(tree).__name__}"
-        ) from None
-    if not least <= index < n_trees:
-        raise IndexError(f"tree must be between {least} and {n_trees - 1}, got {index}")
+    index = operator.index(tree)
+    if not 0 <= index < n_trees:
+        raise IndexError(f"tree must be between 0 and {n_trees - 1}, got {index}")
     return index
 
 

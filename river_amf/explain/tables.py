@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.explain import paths, trend_experts
+from river_amf.explain import experts, paths
 from river_amf.explain.trees import forest_of
 from river_amf.state import layout
 
@@ -19,35 +19,6 @@ _OF_NODES = ("node", "parent", "left", "right", "depth", "feature", "threshold",
 _OF_BOXES = ("range_min", "range_max", "categories_left")
 _KEPT = {layout.CLASSIFICATION: ("counts",), layout.REGRESSION: ("mean", "std")}
 _OF_STEPS = ("node", "depth", "feature", "threshold", "categories_left", "value", "goes")
-
-
-def tree_table(model: Any) -> pd.DataFrame:
-    """Return the trees of a forest as a table.
-
-    Parameters
-    ----------
-    model
-        The forest, or a fitted estimator of `river_amf.sklearn` with one.
-
-    Returns
-    -------
-    DataFrame of shape (n_estimators, n_columns)
-        One row per tree, with the figures of `model[tree].summary` (`is_full`: whether it has
-        reached `max_nodes`) and `n_restarts`.
-
-    Examples
-    --------
-    >>> from river_amf import AMFClassifier, inspection
-    >>> model = AMFClassifier(n_estimators=2, max_nodes=1, seed=1)
-    >>> model.learn_one({"length": 2.5}, "short")
-    >>> inspection.tree_table(model)[["n_nodes", "is_full", "n_restarts"]]
-       n_nodes  is_full  n_restarts
-    0        1     True           0
-    1        1     True           0
-    """
-    forest = forest_of(model)
-    restarts = [forest.n_drifts_detected(tree) for tree in range(len(forest))]
-    return pd.DataFrame([tree.summary for tree in forest]).assign(n_restarts=restarts)
 
 
 def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
@@ -58,7 +29,7 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
     model
         The forest, or a fitted estimator of `river_amf.sklearn` with one.
     tree
-        Index of the tree, from 0.
+        Index of the tree, from 0, else IndexError.
 
     Returns
     -------
@@ -82,25 +53,17 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
         - `categories_left`: for a categorical split, the set of categories seen so far that go
           left, with `"(missing)"` for a missing value; otherwise None.
 
-    Raises
-    ------
-    TypeError, IndexError
-        If `tree` is not an integer, or there is no such tree.
-
     Examples
     --------
     >>> from river_amf import AMFClassifier, inspection
     >>> model = AMFClassifier(n_estimators=1, seed=1)
     >>> for x, y in [({"length": 1.0}, "short"), ({"length": 4.0}, "long")]:
     ...     model.learn_one(x, y)
-    >>> table = inspection.node_table(model)
-    >>> table[["node", "parent", "left", "right", "depth", "n_samples"]]
-       node  parent  left  right  depth  n_samples
-    0     0      -1     1      2      0        2.0
-    1     1       0    -1     -1      1        1.0
-    2     2       0    -1     -1      1        1.0
-    >>> table.counts[1]
-    {'short': 1.0, 'long': 0.0}
+    >>> inspection.node_table(model)[["parent", "left", "right", "depth", "n_samples"]]
+       parent  left  right  depth  n_samples
+    0      -1     1      2      0        2.0
+    1       0    -1     -1      1        1.0
+    2       0    -1     -1      1        1.0
     """
     forest = forest_of(model)
     tree = paths.check_tree(forest.n_estimators, tree)
@@ -113,7 +76,7 @@ def _node_table(forest: Any, tree: int) -> pd.DataFrame:
     arena = forest._arena
     n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
     if n_nodes == 0:
-        return pd.DataFrame({name: [] for name in columns})
+        return pd.DataFrame(columns=columns)
     numbers, nodes = np.arange(n_nodes), arena.nodes[tree, :n_nodes]
     depths = np.zeros(n_nodes, np.int64)
     for depth, level in enumerate(paths.levels(nodes, int(arena.trees["root"][tree]))):
@@ -165,11 +128,6 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
           is the mixture of two such estimates; with a trend, that of residuals in trees with odd
           indices.
 
-    Raises
-    ------
-    TypeError, ValueError, IndexError
-        As in `node_table`; if `x` is invalid, as in `learn_one`.
-
     Examples
     --------
     >>> from river_amf import AMFClassifier, inspection
@@ -194,7 +152,7 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     outputs = forest._engine.expert_outputs(x)
     values = None if outputs is None else outputs.values
     if values is None:
-        return pd.DataFrame({name: [] for name in columns})
+        return pd.DataFrame(columns=columns)
     arena = forest._arena
     steps = paths.walk(arena, tree, values)
     numbers = steps["node"]
@@ -240,7 +198,7 @@ def _columns(forest: Any, tree: int, numbers: NDArray[np.int64]) -> dict[str, An
 
 def _origin(forest: Any, tree: int) -> float:
     """Return the number that is subtracted from the targets of a tree; residuals have none."""
-    is_residual = trend_experts.learns_residual(forest._arena, tree)
+    is_residual = experts.learns_residual(forest._arena, tree)
     return 0.0 if is_residual else forest._labels.origin
 
 

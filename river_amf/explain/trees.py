@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.explain import linear_experts, paths, trend_experts
+from river_amf.explain import experts, paths
 from river_amf.state import layout
 
 
@@ -22,13 +22,6 @@ def _figure(name: str, doc: str) -> Any:
 class Tree:
     """A view of a tree of a forest, always up to date; its figures have river's names.
 
-    Parameters
-    ----------
-    forest
-        The forest.
-    index
-        Index of the tree, from 0.
-
     Examples
     --------
     >>> from river_amf import AMFClassifier
@@ -37,10 +30,8 @@ class Tree:
     ...     model.learn_one({"length": length}, label)
     >>> model[0]
     Tree 0 of AMFClassifier: 3 nodes, height 2, 4 samples
-    >>> model[0].summary
-    {'n_nodes': 3, 'n_branches': 1, 'n_leaves': 2, 'height': 2, 'n_samples': 4.0, 'is_full': False}
-    >>> model[0].predict_one({"length": 2.0})
-    'short'
+    >>> model[0].n_leaves, model[0].predict_one({"length": 2.0})
+    (2, 'short')
     """
 
     forest: Any
@@ -52,12 +43,12 @@ class Tree:
     height = _figure("height", "Number of nodes on the longest path: 1 for a root alone.")
     n_samples = _figure("n_samples", "Sum of the weights learned since the last restart, if any.")
     is_full = _figure("is_full", "Whether the tree has reached `max_nodes`.")
+    n_restarts = _figure("n_restarts", "Number of restarts.")
 
     @property
     def summary(self) -> dict[str, float]:
         """All figures, by name."""
-        summary: dict[str, float] = self.forest._read(_summary, self.forest, self.index)
-        return summary
+        return self.forest._read(_summary, self.forest, self.index)  # type: ignore[no-any-return]
 
     def predict_proba_one(self, x: dict[Any, Any]) -> dict[Hashable, float]:
         """Predict probabilities of labels by this tree alone, as `AMFClassifier` does.
@@ -65,12 +56,8 @@ class Tree:
         Without nodes, all labels are equally probable. A tree of a regressor raises AttributeError.
         """
         if self.forest.task == layout.REGRESSION:
-            raise AttributeError(
-                f"a tree of {type(self.forest).__name__} predicts a number, not probabilities of "
-                "labels; use predict_one"
-            )
-        proba: dict[Hashable, float] = self.forest._read(_predict, self.forest, self.index, x)
-        return proba
+            raise AttributeError("a tree of a regressor has no probabilities; use predict_one")
+        return self.forest._read(_predict, self.forest, self.index, x)  # type: ignore[no-any-return]
 
     def predict_one(self, x: dict[Any, Any]) -> Hashable:
         """Predict the label or target by this tree alone, as the forest's method does.
@@ -83,11 +70,8 @@ class Tree:
         return answer if is_number else max(answer, key=answer.__getitem__, default=None)
 
     def __repr__(self) -> str:
-        figures = self.summary
-        return (
-            f"Tree {self.index} of {type(self.forest).__name__}: {figures['n_nodes']} nodes, "
-            f"height {figures['height']}, {figures['n_samples']:g} samples"
-        )
+        figures = "{n_nodes} nodes, height {height}, {n_samples:g} samples".format(**self.summary)
+        return f"Tree {self.index} of {type(self.forest).__name__}: {figures}"
 
 
 class Ensemble:
@@ -103,21 +87,8 @@ class Ensemble:
         return iter(self[:])
 
     def __getitem__(self, index: Any) -> Any:
-        """Return a `Tree`, or a list of them for a slice.
-
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier
-        >>> model = AMFClassifier(n_estimators=3, seed=1)
-        >>> for length, label in [(1.0, "short"), (4.0, "long")]:
-        ...     model.learn_one({"length": length}, label)
-        >>> [tree.n_nodes for tree in model], model.n_nodes, model.n_samples
-        ([3, 3, 3], 9, 2.0)
-        """
-        n_trees = len(self)
-        if isinstance(index, slice):
-            return [Tree(self, k) for k in range(n_trees)[index]]
-        return Tree(self, paths.check_tree(n_trees, index, least=-n_trees) % n_trees)
+        """Return a `Tree`, or a list of them for a slice."""
+        return [Tree(self, k) for k in range(len(self))][index]
 
     @property
     def n_nodes(self: Any) -> int:
@@ -132,12 +103,7 @@ class Ensemble:
     def n_drifts_detected(self: Any, tree_id: int | None = None) -> int:
         """Return the number of restarts of a tree, or of all, as river's `ARFClassifier` has it.
 
-        Only every second tree can restart, and only with a `drift_threshold`.
-
-        Parameters
-        ----------
-        tree_id
-            Index of a tree, from 0, else TypeError or IndexError; `None` for all trees together.
+        Only trees with odd indices can restart, and only with a `drift_threshold`.
 
         Examples
         --------
@@ -148,10 +114,8 @@ class Ensemble:
         >>> model.n_drifts_detected(), model.n_drifts_detected(tree_id=0)
         (2, 0)
         """
-        restarts = self._read(_counters, self, "n_restarts")
-        return int(
-            restarts.sum() if tree_id is None else restarts[paths.check_tree(len(self), tree_id)]
-        )
+        which = slice(None) if tree_id is None else paths.check_tree(len(self), tree_id)
+        return int(self._read(_counters, self, "n_restarts")[which].sum())
 
 
 def river_model(model: Any) -> Any:
@@ -176,8 +140,7 @@ def _counters(forest: Any, name: str) -> NDArray[np.int64]:
     """Return a counter of each tree."""
     if forest._arena is None:
         return np.zeros(forest.n_estimators, np.int64)
-    counters: NDArray[np.int64] = forest._arena.trees[name].astype(np.int64)
-    return counters
+    return forest._arena.trees[name].astype(np.int64)  # type: ignore[no-any-return]
 
 
 def _summary(forest: Any, index: int) -> dict[str, float]:
@@ -191,6 +154,7 @@ def _summary(forest: Any, index: int) -> dict[str, float]:
         "height": height,
         "n_samples": forest._engine.weight_of(index),
         "is_full": forest.max_nodes is not None and n_nodes + 2 > forest.max_nodes,
+        "n_restarts": int(_counters(forest, "n_restarts")[index]),
     }
 
 
@@ -200,6 +164,6 @@ def _predict(forest: Any, index: int, x: dict[Any, Any]) -> Any:
     if outputs is None:
         return forest._labels.no_answer()
     if forest.task == layout.REGRESSION:
-        return float(forest._labels.origin + trend_experts.of_trees(forest._arena, outputs)[index])
-    proba = linear_experts.predictions(forest._arena, outputs)[index]
+        return float(forest._labels.origin + experts.of_trees(forest._arena, outputs)[index])
+    proba = experts.predictions(forest._arena, outputs)[index]
     return dict(zip(forest._labels, (proba / proba.sum()).tolist(), strict=True))

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from river_amf.pages.charts import rounded, rows_layout, thin_line, trace
+from river_amf.pages.charts import COLORS, INK, rounded, rows_layout, thin_line, trace
 from river_amf.pages.document import Figure
-from river_amf.pages.palette import COLORS, INK
 from river_amf.pages.records import Records
 
-_MOST_UNIFIED = 8  # models whose numbers fit beside each other
 _MOST_FEATURES = 20  # in a heat map
-_EVENTS = {  # column: symbol, meaning
-    "drifts": ("diamond", "the error has grown"),
-    "restarts": ("x", "restarts"),
-}
+_EVENTS = {"drifts": "diamond", "restarts": "x"}  # column: symbol
 _MARGIN = 1.15  # of a scale above the highest curve that it shows whole
-_HIGH = 1.5  # times that curve: a scale is cut off if another one is higher
 _BEGINNING, _WARM_UP = 0.05, 0.1  # shares of a stream that do not decide about scales
 
 
@@ -30,11 +23,8 @@ def curves(
     title: str,
     *,
     y: str = "",
-    digits: str = ".4f",
     level: float | None = None,
     is_clipped: bool = False,
-    rangemode: str = "normal",
-    unit: float = 1.0,
 ) -> Figure | None:
     """Return the curves of a column, a line for each model, or None if no model has it.
 
@@ -42,37 +32,22 @@ def curves(
     look at features: the loss of the last label is of another order.
     """
     found = {name: records.curve(name, column) for name in records.looks}
-    lines = {name: curve / unit for name, curve in found.items() if curve is not None}
+    lines = {name: curve for name, curve in found.items() if curve is not None}
     if not lines:
         return None
-    traces = []
-    for name, curve in lines.items():
-        mode = "lines" if len(curve) > 1 else "markers"
-        traces.append(trace(name, curve, records.looks[name], f"%{{y:{digits}}}", mode=mode))
+    traces = [trace(n, curve, records.looks[n], "%{y:.4~g}") for n, curve in lines.items()]
     if level is not None:
         traces.append(thin_line([0, int(records.curves["n_samples"].max())], [level, level]))
-    values, text = pd.concat(lines.values()), ""
-    up: dict[str, Any] = {"rangemode": "tozero" if is_clipped else rangemode}
-    if is_clipped and (top := top_of(records, lines)) is not None:
-        text = "Some curves lie above the top of the figure."
-        up["range"] = [0.0, top]
-    elif np.ptp(values) < 1e-9 and 0.0 <= values.iloc[0] <= 1.0:  # nothing to zoom in on
-        up["range"] = [0.0, 1.05]
-    hover = "x unified" if len(lines) <= _MOST_UNIFIED else "closest"
-    layout = {"yaxis": up, "hovermode": hover, "shapes": _drift_lines(records)}
+    up = {}
+    if is_clipped:
+        seen = [c for name, c in lines.items() if name not in records.naive_baselines] or [
+            *lines.values()
+        ]
+        tops = [np.quantile(curve.iloc[int(len(curve) * _BEGINNING) :], 0.99) for curve in seen]
+        up = {"range": [0.0, _MARGIN * float(max(tops)) or None]}
+    layout = {"yaxis": up, "hovermode": "x unified", "shapes": _drift_lines(records)}
     name = column.replace(" ", "-").replace("_", "-")
-    return Figure(name, title, traces, "samples", y or column, layout, text)
-
-
-def top_of(records: Records, lines: Mapping[str, pd.Series]) -> float | None:
-    """Return the end of a scale that naive baselines or the beginning would flatten, or None."""
-    tops = {
-        n: float(np.quantile(c.iloc[int(len(c) * _BEGINNING) :], 0.99)) for n, c in lines.items()
-    }
-    naive = records.naive_baselines
-    near = max([top for name, top in tops.items() if name not in naive], default=0.0)
-    highest = max(float(curve.max()) for curve in lines.values())
-    return _MARGIN * near if 0.0 < _HIGH * near < highest else None
+    return Figure(name, title, traces, "samples", y or column, layout)
 
 
 def _drift_lines(records: Records) -> list[dict[str, Any]]:
@@ -87,49 +62,42 @@ def drifts(records: Records) -> Figure | None:
     names = [name for name, look in records.looks.items() if look.is_named]
     traces = []
     for row, name in enumerate(names):
-        for column, (symbol, meaning) in _EVENTS.items():
+        for column, symbol in _EVENTS.items():
             curve = records.curve(name, column)
             if curve is not None and (curve > 0).any():
                 events = curve[curve > 0].astype(int)
-                hover = f"until %{{x}}: {meaning}, %{{customdata}}"
+                hover = f"until %{{x}}: %{{customdata}} {column}"
                 style: dict[str, Any] = {"mode": "markers", "marker": {"symbol": symbol, "size": 9}}
-                style["customdata"] = events.tolist()
-                places = pd.Series(row + 0.2, events.index)
+                places, style["customdata"] = pd.Series(row, events.index), events.tolist()
                 traces.append(trace(name, places, records.looks[name], hover, **style))
     if not traces:
         return None
     text = "Diamonds: ADWIN found that a model's error had grown. Crosses: trees restarted."
     text += " Dotted lines: drifts of the stream." if records.drifts else ""
-    layout = rows_layout(len(names)) | {"hovermode": "closest", "shapes": _drift_lines(records)}
+    layout = rows_layout(names) | {"shapes": _drift_lines(records)}
     layout["xaxis"] = {"range": [0, int(records.curves["n_samples"].max())]}
     title = "Drifts detected, and trees restarted"
-    return Figure("drifts", title, traces, "samples", layout=layout, text=text, rows=names)
+    return Figure("drifts", title, traces, "samples", layout=layout, text=text)
 
 
 def relevance(model: str, table: pd.DataFrame, number: int) -> Figure:
-    """Return the relevance of features along the stream as a heat map, the highest on top.
-
-    The strongest color is for the highest relevance after the first tenth, which is warm-up.
-    """
+    """Return the relevance of features along the stream as a heat map, the highest on top."""
     best = table.iloc[:, np.argsort(-table.mean().to_numpy(), kind="stable")[:_MOST_FEATURES]]
     highest = float(np.nanmax(table.iloc[int(len(table) * _WARM_UP) :])) or 1.0
-    n_rows = len(best.columns)
-    layout = rows_layout(n_rows) | {"xaxis": {"showgrid": False, "ticks": ""}}
     heat = {
         "type": "heatmap",
         "x": table.index.tolist(),
-        "y": [row + 0.2 for row in range(n_rows)],
+        "y": [*range(len(best.columns))],
         "z": [rounded(column, 3) for _, column in best.items()],
         "zmin": 0.0,
         "zmax": highest,
         "colorscale": [[0.0, f"{COLORS[0]}10"], [1.0, COLORS[0]]],
         "showscale": False,
         "hovertemplate": "after %{x}: %{z:.3f}<extra></extra>",
-        "ygap": (layout["height"] - layout["margin"]["b"]) / n_rows / 2,
+        "ygap": 2,
     }
     text = f"The strongest color is a relevance of {highest:.2f}."
-    if n_rows < len(table.columns):
-        text = f"The {n_rows} most relevant features of {len(table.columns)}. {text}"
-    rows = [*map(str, best.columns)]
-    options: Any = {"layout": layout, "text": text, "rows": rows, "is_wide": True}
-    return Figure(f"relevance-{number}", model, [heat], "samples", **options)
+    if len(best.columns) < len(table.columns):
+        text = f"The {_MOST_FEATURES} most relevant features of {len(table.columns)}. {text}"
+    layout = rows_layout([*map(str, best.columns)])
+    return Figure(f"relevance-{number}", model, [heat], "samples", layout=layout, text=text)

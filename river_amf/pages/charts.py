@@ -1,30 +1,77 @@
-"""Common parts of figures, as dicts of plotly: traces, layouts and numbers."""
+"""The style of models, and common parts of figures, as dicts of plotly."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from river_amf.explain.formatting import cut
 from river_amf.inputs.kinds import printable
-from river_amf.pages.palette import INK, Look
 
-_LEAST_HEIGHT = 200  # of the inside of a figure, in pixels
-_ROW = 40  # of a figure with names above its rows, in pixels
-_BELOW = 44  # for the axis of such a figure, in pixels
+# A palette that is safe for color-blind readers: Okabe, M., & Ito, K. (2008). Color universal
+# design. Their yellow is left out because it is too light for lines.
+COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
+INK, GREY = "#707a86", "#9aa1a9"  # seen on light and dark
+_MOST_COLORED = 6
+_DASHES = ("dash", "dot")  # of the naive_baselines
 
 
-def rows_layout(n_rows: int) -> dict[str, Any]:
-    """Return the layout of rows at 0, 1, ... from the top, with names above each."""
-    axis = {"range": [n_rows - 0.5, -0.5], "showticklabels": False, "ticks": ""}
+@dataclass(frozen=True)
+class Look:
+    """The style of a model's lines."""
+
+    color: str  # as #rrggbb
+    width: float = 2.0  # in pixels
+    dash: str = "solid"  # or "dash" or "dot"
+    is_named: bool = True  # in the legend
+
+
+def looks(
+    scores: Mapping[str, float],
+    naive_baselines: Collection[str] = (),
+    *,
+    smaller_is_better: bool = False,
+) -> dict[str, Look]:
+    """Return the style of each model, in the order of drawing.
+
+    Scores are the final ones by name, NaN if unknown. The best six models have a color, and
+    further ones are thin and grey. Floors, which look at no features, are dashed and dotted.
+    """
+    sign = 1.0 if smaller_is_better else -1.0
+    loss = {name: math.inf if math.isnan(n) else sign * n for name, n in scores.items()}
+    models = [name for name in scores if name not in naive_baselines]
+    best = sorted(models, key=lambda name: loss[name])[:_MOST_COLORED]
+    colored = [name for name in models if name in best]
     return {
-        "yaxis": {**axis, "showgrid": False, "zeroline": False, "automargin": False},
-        "height": max(_ROW * n_rows, _LEAST_HEIGHT) + _BELOW,
-        "margin": {"l": 8, "r": 12, "t": 0, "b": _BELOW},
+        **{name: Look(GREY, 0.8, is_named=False) for name in models if name not in best},
+        **{name: Look(hue) for name, hue in zip(colored, COLORS, strict=False)},
+        **{
+            name: Look(INK, 1.5, dash) for name, dash in zip(naive_baselines, _DASHES, strict=False)
+        },
     }
+
+
+def escaped(text: str) -> str:
+    """Return text as HTML that shows it as it is, with codes for characters that are not seen."""
+    return html.escape(printable(text))
+
+
+def plotly_text(text: str) -> str:
+    """Return text as plotly shows it as it is, which interprets some HTML but no quotes."""
+    return html.escape(printable(text), quote=False)
+
+
+def rows_layout(names: Collection[str]) -> dict[str, Any]:
+    """Return the layout of rows at 0, 1, ... from the top, with their names."""
+    texts = {"tickvals": [*range(len(names))], "ticktext": [plotly_text(cut(n)) for n in names]}
+    axis = {"range": [len(names) - 0.5, -0.5], "showgrid": False, "zeroline": False}
+    return {"yaxis": {**axis, **texts}, "height": max(30 * len(names), 200) + 90}
 
 
 def trace(name: str, values: pd.Series, look: Look, hover: str, **style: Any) -> dict[str, Any]:
@@ -36,7 +83,7 @@ def trace(name: str, values: pd.Series, look: Look, hover: str, **style: Any) ->
         "mode": "lines",
         "x": rounded(x) if values.index.dtype.kind == "f" else x,
         "y": rounded(values),
-        "name": html.escape(printable(name), quote=False),  # plotly interprets some HTML
+        "name": plotly_text(name),
         "hovertemplate": hover,
         "line": {"color": look.color, "width": look.width, "dash": look.dash},
         **style,
@@ -50,12 +97,5 @@ def thin_line(x: Iterable[Any], y: Iterable[Any]) -> dict[str, Any]:
 
 
 def rounded(values: Iterable[float], digits: int = 4) -> list[float | None]:
-    """Return numbers rounded to `digits` significant digits, and None for NaN.
-
-    >>> rounded([0.123456, 1234567.0, 1e-15, float("nan")])
-    [0.1235, 1235000.0, 0.0, None]
-    """
-    return [
-        float(f"{value:.{digits}g}") * (abs(value) > 1e-12) if np.isfinite(value) else None
-        for value in values
-    ]
+    """Return numbers rounded to `digits` significant digits, and None for NaN."""
+    return [float(f"{v:.{digits}g}") if np.isfinite(v) else None for v in values]

@@ -1,13 +1,8 @@
-"""A page of sections with text, tables and figures, as one HTML file that needs no other.
-
-`page.html` is the skeleton; `page.css` has the colors that differ between light and dark, also of
-axes and texts in figures.
-"""
+"""A page of sections with text, tables and figures, as one HTML file that needs no other."""
 
 from __future__ import annotations
 
 import hashlib
-import html
 import os
 import string
 from collections.abc import Mapping, Sequence
@@ -27,11 +22,9 @@ except ImportError as error:
         'pages need plotly (the extra html): pip install "plotly>=6"', name="plotly"
     ) from error
 
-from river_amf.inputs.kinds import printable
-from river_amf.pages.palette import Look
+from river_amf.pages.charts import Look, escaped
 from river_amf.persistence import places
 
-_TAIL = 12  # characters at the end of a name that are not cut, at most
 _HEIGHT = 320  # of a figure, in pixels, by default
 _AXIS = {"automargin": True, "gridcolor": "#88888844", "zerolinecolor": "#88888844"}
 _TEMPLATE = {  # what figures have in common
@@ -59,9 +52,7 @@ class Figure:
     y: str = ""
     layout: Mapping[str, Any] = field(default_factory=dict)  # as plotly has it, without titles
     text: str = ""  # a paragraph below
-    rows: Sequence[str] = ()  # names that stand above the rows of the traces
     body: str = ""  # HTML in the place of traces
-    is_wide: bool = False  # whether it takes the whole width where there is room for two
 
 
 @dataclass(frozen=True)
@@ -76,12 +67,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """A page of sections.
-
-    >>> page = Page("Bananas & more", [Section("Results", "Well.")])
-    >>> "<h1>Bananas &amp; more</h1>" in page.html
-    True
-    """
+    """A page of sections."""
 
     title: str
     sections: Sequence[Section]
@@ -112,24 +98,9 @@ class Page:
         )
 
 
-def escaped(text: str) -> str:
-    r"""Return text as HTML that shows it as it is, with codes for characters that are not seen.
-
-    >>> escaped("<b>" + chr(27))
-    '&lt;b&gt;\\x1b'
-    """
-    return html.escape(printable(text))
-
-
 def name_html(name: str) -> str:
-    """Return a name as HTML that is cut in its middle where there is no room.
-
-    >>> name_html("a_long_name_whose_end_differs")
-    '<span class="name"><span>a_long_name_whose_e</span><span>nd_differs</span></span>'
-    """
-    place = max(2 * len(name) // 3, len(name) - _TAIL, _TAIL)
-    parts = (f"<span>{escaped(part)}</span>" for part in (name[:place], name[place:]) if part)
-    return f'<span class="name">{"".join(parts)}</span>'
+    """Return a name as HTML that is cut where there is no room."""
+    return f'<span class="name" title="{escaped(name)}">{escaped(name)}</span>'
 
 
 def table_html(table: pd.DataFrame, kind: str = "") -> str:
@@ -160,7 +131,7 @@ def _section_html(section: Section) -> str:
 
 
 def _figure_html(figure: Figure) -> str:
-    body, wide = figure.body, " wide" * figure.is_wide
+    body = figure.body
     if figure.traces:
         layout = {"height": _HEIGHT, "template": {"layout": _TEMPLATE}, **figure.layout}
         for axis, title in (("xaxis", figure.x), ("yaxis", figure.y)):
@@ -168,7 +139,6 @@ def _figure_html(figure: Figure) -> str:
         options = {"full_html": False, "include_plotlyjs": False, "validate": False}
         drawn = {"data": [*figure.traces], "layout": layout}
         plot = to_html(drawn, _CONFIG, div_id=figure.id, **options)
-        names = "".join(f"<div>{name_html(name)}</div>" for name in figure.rows)
-        body = f'<div class="plot"><div class="rows">{names}</div>{plot}</div>'
+        body = f'<div class="plot">{plot}</div>'
     title, caption = f"<h3>{name_html(figure.title)}</h3>", _tag("figcaption", figure.text)
-    return f'<figure class="figure{wide}">{title}{body}{caption}</figure>'
+    return f'<figure class="figure">{title}{body}{caption}</figure>'

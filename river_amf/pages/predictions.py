@@ -5,63 +5,35 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from river_amf.pages.along import top_of
-from river_amf.pages.charts import rounded, thin_line, trace
+from river_amf.pages.charts import INK, Look, rounded, thin_line, trace
 from river_amf.pages.document import Figure, table_html
-from river_amf.pages.palette import INK, Look
 from river_amf.pages.records import Records
 
 _LEAST = 20  # samples in a bin of the reliability diagram
 _MOST_BARS = 100
 _UNIT = {axis: {"range": [-0.02, 1.02]} for axis in ("xaxis", "yaxis")}  # of probabilities
-_CONFIDENCE = "probability of the predicted label"
 
 
-def calibration(records: Records) -> list[Figure]:
-    """Return the reliability diagram, without small bins, and the distribution of confidence."""
-    right, shares = [], []
+def calibration(records: Records) -> Figure | None:
+    """Return the reliability diagram, without small bins."""
+    traces = [thin_line([0, 1], [0, 1])]
     for name in records.colored:
-        table, look = records.reliability.get(name), records.looks[name]
-        if table is None or table.empty:
-            continue
-        table = table.assign(share=table["n_samples"] / table["n_samples"].sum())
-        table = table.set_index("confidence")
-        style: dict[str, Any] = {"mode": "lines+markers"}
-        hover = "probability %{x:.3f}: %{y:.3f} of the samples"
-        shares.append(trace(name, table["share"], look, hover, **style))
-        large = table[table["n_samples"] >= _LEAST]
+        table = records.reliability.get(name, pd.DataFrame(columns=["n_samples", "confidence"]))
+        large = table[table["n_samples"] >= _LEAST].set_index("confidence")
         if len(large):
-            style["marker"] = {"size": rounded(4 + 12 * large["share"] ** 0.5)}
-            style["customdata"] = large["n_samples"].tolist()
+            style = {"mode": "lines+markers", "customdata": large["n_samples"].tolist()}
             hover = "probability %{x:.3f}, accuracy %{y:.3f}, %{customdata} samples"
-            right.append(trace(name, large["accuracy"], look, hover, **style))
-    if not right:
-        return []
-    right.insert(0, thin_line([0, 1], [0, 1]))
+            traces.append(trace(name, large["accuracy"], records.looks[name], hover, **style))
+    if len(traces) == 1:
+        return None
     text = (
         "On the thin line, predictions with a probability of 80 % are right in 80 % of the cases;"
-        " below it, the model is overconfident. A larger point has more samples, at least"
-        f" {_LEAST}."
+        f" below it, the model is overconfident. A point has at least {_LEAST} samples."
     )
-    titles = "Reliability diagram", "Distribution of the confidence"
-    return [
-        Figure("reliability", titles[0], right, _CONFIDENCE, "accuracy", _UNIT, text),
-        Figure("confidence", titles[1], shares, _CONFIDENCE, "share of samples", _UNIT),
-    ]
-
-
-def calibration_error(table: pd.DataFrame) -> float:
-    """Return the expected calibration error: the mean distance of confidence and accuracy.
-
-    >>> bins = {"n_samples": [1, 3], "confidence": [0.5, 0.9], "accuracy": [1, 0.9]}
-    >>> calibration_error(pd.DataFrame(bins))
-    0.125
-    """
-    distance = abs(table["confidence"] - table["accuracy"])
-    return float(np.average(distance, weights=table["n_samples"]))
+    titles = "Reliability diagram", traces, "probability of the predicted label", "accuracy"
+    return Figure("reliability", *titles, _UNIT, text)
 
 
 def labels(records: Records, model: str) -> Figure:
@@ -78,22 +50,19 @@ def labels(records: Records, model: str) -> Figure:
 
 def residuals(records: Records) -> Figure | None:
     """Return the median of the residuals along the stream, and two quantiles."""
-    sizes, traces = {}, []
+    traces = []
     for name in records.colored:
         low, middle, high = (records.curve(name, f"residual {q}") for q in (0.05, 0.5, 0.95))
         if low is None or middle is None or high is None:
             continue
-        sizes[name] = pd.concat([low, high]).abs()
         for curve, width, what in ((low, 1, "5 %"), (high, 1, "95 %"), (middle, 2, "median")):
             look = replace(records.looks[name], width=width)
             traces.append(trace(name, curve, look, f"%{{y:.4g}}<extra>{what}</extra>"))
     if not traces:
         return None
-    top = top_of(records, sizes)
-    layout = {"yaxis": {} if top is None else {"range": [-top, top]}, "hovermode": "closest"}
     title, y = "Residuals along the stream", "target − prediction"
     text = "Thick: the median. Between the thin lines of a model lie nine tenths of the samples."
-    return Figure("residuals", title, traces, "samples", y, layout, text)
+    return Figure("residuals", title, traces, "samples", y, text=text)
 
 
 def targets(records: Records) -> Figure | None:
@@ -112,9 +81,8 @@ def targets(records: Records) -> Figure | None:
         points = table.set_index("target")["prediction"]
         traces.append(trace(name, points, records.looks[name], hover, **style))
     text = f"{max(map(len, tables.values()))} samples, drawn at random from the whole stream."
-    layout: dict[str, Any] = {"hovermode": "closest", "height": 420}
     title = "Predictions against targets"
-    return Figure("targets", title, traces, "target", "prediction", layout, text)
+    return Figure("targets", title, traces, "target", "prediction", {"height": 420}, text)
 
 
 def intervals(model: str, latest: pd.DataFrame, look: Look, number: int) -> Figure | None:

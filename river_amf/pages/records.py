@@ -9,7 +9,7 @@ from functools import cached_property
 
 import pandas as pd
 
-from river_amf.pages import palette
+from river_amf.pages.charts import Look, looks
 
 Tables = Mapping[str, pd.DataFrame]  # by the name of the model
 
@@ -49,11 +49,11 @@ class Records:
         return [name for name in self.table.index if name in set(self.curves["model"])]
 
     @cached_property
-    def looks(self) -> dict[str, palette.Look]:
+    def looks(self) -> dict[str, Look]:
         """Style of each model, in the order of drawing."""
         scores = {name: float(self.table[self.measure].get(name, math.nan)) for name in self.models}
-        naive = [name for name in self.naive_baselines if name in scores]
-        return palette.looks(scores, naive, smaller_is_better=self.is_regression)
+        naive_baselines = [name for name in self.naive_baselines if name in scores]
+        return looks(scores, naive_baselines, smaller_is_better=self.is_regression)
 
     @property
     def colored(self) -> list[str]:
@@ -65,9 +65,8 @@ class Records:
         """Return a column of `curves` for one model, by `n_samples` and without NaN, or None.
 
         >>> from river_amf import evaluation
-        >>> report = evaluation.report("Bananas", ["amf"], limit=1000, seed=1)
-        >>> bool(report.curve("amf", "cumulative accuracy")[1000] > 0.8)
-        True
+        >>> evaluation.report("Bananas", ["amf"], limit=3).curve("amf", "accuracy").index.tolist()
+        [2, 3]
         """
         if column not in self.curves:
             return None

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import functools
-import math
 from collections.abc import Iterable, Mapping
-from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from river_amf.pages import along, predictions
-from river_amf.pages.document import Figure, Page, Section, escaped, table_html
-from river_amf.pages.palette import GREY, Look
+from river_amf.pages.charts import escaped
+from river_amf.pages.document import Figure, Page, Section, table_html
 from river_amf.pages.records import Records
 from river_amf.regressor import LEVEL
 
-_COSTS = ("us_per_sample", "memory")
-_UNRANKED = ("n_samples", "coverage", "width", "status")
-_MEGABYTE = 1e6  # the unit of memory
+_UNRANKED = ("n_samples", "us_per_sample", "memory", "coverage", "width", "status")
 
 
 def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Page:
@@ -34,9 +30,6 @@ def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bo
         _size(records),
     ]
     key = {name: records.looks[name] for name in records.models if records.looks[name].is_named}
-    n_others = len(records.models) - len(key)
-    if n_others:
-        key[f"{n_others} other{'s' * (n_others > 1)}"] = Look(GREY)
     text = f"{verdict(records)} Each sample was predicted before it was learned."
     shown = [section for section in sections if section.text or section.figures]
     return Page(records.name, shown, text, records.facts, key)
@@ -48,32 +41,22 @@ def verdict(records: Records) -> str:
     scores = table[table["n_samples"] == table["n_samples"].max()][records.measure].dropna()
     if scores.empty:
         return "No model has a result."
-    ranked = scores.sort_values(ascending=is_error, kind="stable")
-    shown = ranked.map(("{:.4g}" if is_error else "{:.1%}").format)
-    best, below = shown[ranked == ranked.iloc[0]], shown[ranked != ranked.iloc[0]]
-    what = "a mean absolute error" if is_error else "an accuracy"
-    verb = "is" if len(best) == 1 else "are"
-    text = f"{' and '.join(best.index)} {verb} the best, with {what} of {best.iloc[0]}"
-    return f"{text}; {below.index[0]} has {below.iloc[0]}." if len(below) else f"{text}."
+    top = scores.min() if is_error else scores.max()
+    best = scores.index[scores == top]
+    what = f"a mean absolute error of {top:.4g}" if is_error else f"an accuracy of {top:.1%}"
+    return f"{' and '.join(best)} {'is' if len(best) == 1 else 'are'} the best, with {what}."
 
 
 def _results(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Section:
-    """Return the table of results, with the best figures in bold."""
-    columns = {}
+    """Return the table of results, with the best scores in bold."""
+    table = displayed.map(escaped).set_index(records.table.index.rename("model"))
     for title, (column, values) in zip(displayed, records.table.items(), strict=True):
-        shown = [*map(escaped, displayed[title])]
-        if column == "memory":
-            title = "MB"
-            shown = [f"{n / _MEGABYTE:.2f}" if math.isfinite(n) else "-" for n in values]
         if column not in _UNRANKED:
-            ranked = values.drop([*records.naive_baselines]) if column in _COSTS else values
-            top = ranked.min() if is_error[str(column)] else ranked.max()
-            shown = [f"<b>{t}</b>" if v == top else t for t, v in zip(shown, values, strict=True)]
-        columns[title] = shown
-    table = pd.DataFrame(columns, records.table.index.rename("model"))
+            top = values.min() if is_error[str(column)] else values.max()
+            table[title] = table[title].where(values != top, "<b>" + table[title] + "</b>")
     is_ok = bool((records.table["status"] == "ok").all())
     body = table_html(table.drop(columns="status") if is_ok else table, "" if is_ok else "status")
-    text = "Bold: the best; of times and memory, the best of the models that look at features."
+    text = "Bold: the best scores."
     if records.naive_baselines:
         text = f"{' and '.join(records.naive_baselines)} look at no features. {text}"
     return Section("Results", text, body=body)
@@ -90,15 +73,15 @@ def _along(records: Records) -> list[Section]:
     what, measures = "Accuracy", ("accuracy", "log-loss")
     if records.is_regression:
         what, measures = "Error", ("MAE", "RMSE")
-    figures = []
-    for measure in measures:
-        options: Any = {"y": measure, "is_clipped": measure != "accuracy"}
-        options["digits"] = ".4~g" if records.is_regression else ".4f"
-        for column, when in ((measure, _lately(records)), (f"cumulative {measure}", "so far")):
-            title = f"{measure[0].upper()}{measure[1:]} {when}"
-            figures.append(along.curves(records, column, title, **options))
-    title, options = "Share of the fading counts", {"y": "share", "digits": ".3f"}
-    share = along.curves(records, "fading_share", title, rangemode="tozero", **options)
+    figures = [
+        along.curves(records, column, title, y=measure, is_clipped=measure != "accuracy")
+        for measure in measures
+        for column, title in (
+            (measure, f"{measure[0].upper()}{measure[1:]} {_lately(records)}"),
+            (f"cumulative {measure}", f"{measure[0].upper()}{measure[1:]} so far"),
+        )
+    ]
+    share = along.curves(records, "fading_share", "Share of the fading counts", y="share")
     events = along.drifts(records)
     unseen = "" if events else "No drift seen: no model's error has grown, and no tree restarted."
     tables = [(n, records.relevance[n]) for n in records.colored if n in records.relevance]
@@ -120,15 +103,19 @@ def _lately(records: Records) -> str:
 
 def _of_labels(records: Records) -> list[Section]:
     """Return the sections on the predictions of classifiers."""
-    bins = {n: records.reliability.get(n, pd.DataFrame()) for n in records.colored}
-    errors = [f"{n} {predictions.calibration_error(b):.3f}" for n, b in bins.items() if len(b)]
-    reports = [predictions.labels(records, n) for n in bins if len(records.labels.get(n, ()))]
+    errors = []
+    for name in records.colored:
+        bins = records.reliability.get(name, pd.DataFrame())
+        if len(bins):
+            distance = abs(bins["confidence"] - bins["accuracy"])
+            errors.append(f"{name} {np.average(distance, weights=bins['n_samples']):.3f}")
+    names = [name for name in records.colored if len(records.labels.get(name, ()))]
     text = f"Expected calibration error: {', '.join(errors)}."
     return [
-        _section("Calibration", predictions.calibration(records), text),
+        _section("Calibration", [predictions.calibration(records)], text),
         _section(
             "Labels",
-            reports,
+            [predictions.labels(records, name) for name in names],
             "Precision, recall and support of each label, and the confusion matrix: rows are"
             " labels, columns are predictions; the stronger the color, the larger the share.",
         ),
@@ -138,7 +125,7 @@ def _of_labels(records: Records) -> list[Section]:
 def _of_targets(records: Records) -> list[Section]:
     """Return the sections on the predictions of regressors."""
     coverage = along.curves(records, "coverage", f"Coverage {_lately(records)}", level=LEVEL)
-    title, options = f"Width {_lately(records)}", {"digits": ".4~g", "is_clipped": True}
+    width = along.curves(records, "width", f"Width {_lately(records)}", is_clipped=True)
     latest = [
         predictions.intervals(name, records.latest[name], records.looks[name], number)
         for number, name in enumerate(records.colored)
@@ -147,7 +134,7 @@ def _of_targets(records: Records) -> list[Section]:
     return [
         _section(
             "Prediction intervals",
-            [coverage, along.curves(records, "width", title, **options)],  # type: ignore[arg-type]
+            [coverage, width],
             "Coverage: the share of targets within their interval. The thin line is at the level"
             f" of the intervals, {LEVEL:.0%}.",
         ),
@@ -158,7 +145,6 @@ def _of_targets(records: Records) -> list[Section]:
 
 def _size(records: Records) -> Section:
     """Return the section on nodes and memory."""
-    draw = functools.partial(along.curves, records, rangemode="tozero")
-    nodes = draw("n_nodes", "Nodes of all trees", y="nodes", digits=",")
-    memory = draw("memory", "Memory", y="MB", digits=".3~f", unit=_MEGABYTE)
+    nodes = along.curves(records, "n_nodes", "Nodes of all trees", y="nodes")
+    memory = along.curves(records, "memory", "Memory", y="bytes")
     return _section("Size", [nodes, memory])

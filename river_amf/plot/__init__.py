@@ -3,8 +3,15 @@
 Every function draws on `ax`, or in a new figure, and returns the axes.
 """
 
-from river_amf.plot.forest_views import importance, tree
-from river_amf.plot.model_views import comparison
+try:
+    import matplotlib as _matplotlib  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        'river_amf.plot needs matplotlib: pip install "matplotlib>=3.8"', name="matplotlib"
+    ) from error
+
+from river_amf.plot.charts import comparison, importance
 from river_amf.plot.surfaces import decision_surface
+from river_amf.plot.trees import tree
 
 __all__ = ["comparison", "decision_surface", "importance", "tree"]

@@ -1,35 +1,23 @@
-"""Matplotlib, axes and the colors of labels, for all plots."""
+"""Axes, legends and the colors of labels."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from typing import Any
 
+import matplotlib.pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.patches import Patch
+
 from river_amf.explain.formatting import name
 from river_amf.inputs.encoding import ascending
-from river_amf.pages.palette import COLORS
-
-try:
-    import matplotlib.pyplot as plt
-    from matplotlib.axes import Axes
-    from matplotlib.colors import to_hex, to_rgb
-    from matplotlib.patches import Patch, Rectangle
-except ImportError as error:
-    raise ImportError(
-        'river_amf.plot needs matplotlib: pip install "matplotlib>=3.8"', name="matplotlib"
-    ) from error
-
-# what other modules take from matplotlib through this one, beside the functions
-__all__ = ["Axes", "Rectangle", "plt", "to_rgb"]
+from river_amf.pages.charts import COLORS
 
 
-def new_axes(ax: Axes | None, size: tuple[float, float] = (8.0, 3.0)) -> Axes:
+def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     """Return `ax`, or the axes of a new figure, whose size is in inches."""
-    if ax is None:
-        return plt.subplots(figsize=size, layout="constrained")[1]
-    if not isinstance(ax, Axes):
-        raise TypeError(f"ax must be a matplotlib Axes, got {type(ax).__name__}")
-    return ax
+    return plt.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
 
 
 def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:
@@ -41,9 +29,12 @@ def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:
     return {label: to_hex(scale(k / (len(labels) - 1))) for k, label in enumerate(labels)}
 
 
-def add_legend(ax: Axes, colors: dict[Hashable, str], **style: Any) -> None:
-    """Add a legend that shows the color of each label."""
-    patches = [Patch(color=color, label=name(label)) for label, color in colors.items()]
-    legend = ax.legend(handles=patches, handlelength=1.0, **style)
-    for text in legend.get_texts():
+def patches(colors: dict[Hashable, str]) -> list[Patch]:
+    """Return what a legend shows of the color of each label."""
+    return [Patch(color=color, label=name(label)) for label, color in colors.items()]
+
+
+def add_legend(ax: Axes, **style: Any) -> None:
+    """Add a legend, with names as plain text."""
+    for text in ax.legend(**style).get_texts():
         text.set_parse_math(False)

@@ -8,6 +8,8 @@ from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 from river import base
 
@@ -16,7 +18,7 @@ from river_amf.explain.trees import river_model
 from river_amf.forest import Forest
 from river_amf.inputs.kinds import as_number, is_missing, shown
 from river_amf.parameters import integer
-from river_amf.plot.axes import Axes, add_legend, label_colors, new_axes, to_rgb
+from river_amf.plot.axes import add_legend, label_colors, new_axes, patches
 
 Sample = tuple[dict[Any, Any], Any]
 
@@ -35,9 +37,8 @@ def decision_surface(
     """Draw the predictions of a classifier or a regressor over two numeric features.
 
     For a classifier, each point has the color of its most probable label, and is paler the less
-    probable that label is. For a regressor, a color bar shows the scale of the predictions. A copy
-    of the model predicts. TypeError or ValueError if the model is of another kind, a classifier has
-    learned nothing, or the features are not two numeric ones with values.
+    probable that label is. For a regressor, a color bar shows the scale. A copy of the model
+    predicts. TypeError or ValueError if there is no model, prediction, or range to draw.
 
     Parameters
     ----------
@@ -45,8 +46,7 @@ def decision_surface(
         A forest, any other river classifier or regressor, including a pipeline, or a fitted
         estimator of `river_amf.sklearn`, whose features are the names of its columns or 0, 1, ...
     features
-        The features of the horizontal and the vertical axis, by default all of the forest or the
-        samples, if there are two. Other features are missing.
+        The features of the axes, by default all of the forest or the samples. The rest is missing.
     samples
         Pairs (features, label or target) to draw as points. The surface covers their range, or
         without samples that of the forest's data.
@@ -60,28 +60,25 @@ def decision_surface(
     >>> from matplotlib.figure import Figure
     >>> from river import datasets
     >>> from river_amf import AMFClassifier, plot
-    >>> model, samples = AMFClassifier(seed=1), list(datasets.Bananas().take(200))
-    >>> for x, y in samples:
+    >>> model = AMFClassifier(seed=1)
+    >>> for x, y in datasets.Bananas().take(200):
     ...     model.learn_one(x, y)
-    >>> ax = plot.decision_surface(model, samples=samples, resolution=50, ax=Figure().subplots())
-    >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['False', 'True']
+    >>> ax = plot.decision_surface(model, resolution=50, ax=Figure().subplots())
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('1', '2')
     """
     integer(2)("resolution", resolution)
     samples, model = list(samples), copy.deepcopy(river_model(model))
     if not isinstance(model, base.Classifier | base.Regressor):
-        kind = type(model).__name__
-        raise TypeError(f"model must be a river classifier or regressor, got {kind}")
+        raise TypeError(f"model must be a river classifier or regressor, got {shown(model)}")
     # not isinstance, which is also true of a river pipeline that ends in a forest
     forest: Any = model if issubclass(type(model), Forest) else None
     if features is None:
         features = dict.fromkeys(k for x, _ in samples for k in x)
         features = features if forest is None else forest._features
     names = list(features)
-    if len(names) != 2 or names[0] == names[1]:
-        raise ValueError(
-            f"features must be two different names, such as ('a', 'b'), got {shown(names)}"
-        )
+    if len({*names}) != 2:
+        raise ValueError(f"features must be two different names, got {shown(names)}")
     across, up = (_grid_values(forest, feature, samples, resolution) for feature in names)
     points = [dict(zip(names, (a, b), strict=True)) for b in up.tolist() for a in across.tolist()]
     located = [(x, y) for x, y in samples if not any(is_missing(x.get(k)) for k in names)]
@@ -105,7 +102,7 @@ def decision_surface(
         picture = 1.0 + strength[:, None] * (hues - 1.0)  # white where all are equal
         ax = new_axes(ax, (5.0, 4.2))
         ax.pcolormesh(across, up, picture.reshape(resolution, -1, 3), shading="nearest")
-        add_legend(ax, colors, loc="best", ncols=-(-len(colors) // 10))
+        add_legend(ax, handles=patches(colors), loc="best", ncols=-(-len(colors) // 10))
         style = {"c": [colors[y] for _, y in located]}
     if located:
         a, b = ([x[feature] for x, _ in located] for feature in names)

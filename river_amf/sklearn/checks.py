@@ -17,7 +17,6 @@ from river_amf.inputs.kinds import check_weight, shown
 from river_amf.parameters import integer
 
 _FAMILIES = str.maketrans("Ubiuf", "Onnnn")  # kinds of arrays of labels that can be merged
-_LARGEST_DRAW = np.iinfo(np.int32).max  # upper bound of a seed drawn from a RandomState
 
 
 def draw_seed(random_state: Any) -> int:
@@ -25,7 +24,7 @@ def draw_seed(random_state: Any) -> int:
     if isinstance(random_state, numbers.Integral):
         integer(0)("random_state", random_state)
         return int(random_state)
-    return int(check_random_state(random_state).randint(_LARGEST_DRAW))
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def checked_labels(y: Any) -> NDArray[Any]:

@@ -75,11 +75,10 @@ class ForestEstimator(BaseEstimator):
         """Learn the rows from scratch, in random order unless `shuffle=False`.
 
         X is an array, or a dataframe of any library that narwhals supports, of shape (n_samples,
-        n_features), with `absent="zero"` also a sparse matrix. Values are numbers or categories
-        (strings and other hashable objects); None, NaN and masked values are missing, infinity is
-        refused, and dates become the numbers of `river_amf.date_features`. y are labels (strings,
-        integers or booleans), for a regressor finite numbers. `sample_weight` are weights of rows,
-        as in `partial_fit`. After an error the estimator is as it was.
+        n_features), with `absent="zero"` also a sparse matrix. Values are numbers or categories;
+        None, NaN and masked values are missing, and dates become the numbers of
+        `river_amf.date_features`. y are labels (strings, integers or booleans), for a regressor
+        finite numbers. `sample_weight` are weights of rows, as in `partial_fit`.
 
         Examples
         --------
@@ -105,11 +104,7 @@ class ForestEstimator(BaseEstimator):
         with np.errstate(over="ignore"):  # an infinite weight is refused by the model
             weights = weights * draft._weigh(targets, classes, is_whole)
         if is_first and not weights.any():
-            may_be_class_weight = getattr(self, "class_weight", None) is not None
-            raise ValueError(
-                f"sample_weight is zero everywhere{', or class_weight is' * may_be_class_weight}; "
-                "in the first call, at least one row must have a positive weight"
-            )
+            raise ValueError("sample_weight or class_weight is zero in all rows of the first call")
         order = np.arange(len(targets))
         if is_whole and self.shuffle:
             # The trees draw from the same seed, but from the sequence itself.
@@ -194,17 +189,7 @@ class ForestEstimator(BaseEstimator):
         """Share of each feature in the decrease of Gini impurity, or variance, by the splits.
 
         They are the column `impurity` of `inspection.feature_importance`, in the order of the
-        columns of X; they sum to 1, or are 0 before the first split. Unlike in scikit-learn's
-        random forests, splits that aggregation ignores do not count.
-
-        Examples
-        --------
-        >>> from sklearn.datasets import load_iris
-        >>> from river_amf.sklearn import AMFClassifier
-        >>> X, y = load_iris(return_X_y=True)
-        >>> model = AMFClassifier(random_state=1).fit(X, y)
-        >>> bool(model.feature_importances_[2:].sum() > 0.8)  # petals, as against sepals
-        True
+        columns of X; they sum to 1, or are 0 before the first split.
         """
         impurity = inspection.feature_importance(self._fitted_model())["impurity"].to_dict()
         shares = [impurity.pop(name, 0.0) for name in self._columns]

@@ -18,8 +18,7 @@ __all__ = ["AMFRegressor", "AdaptiveAMFRegressor"]
 class AMFRegressor(RegressorMixin, ForestEstimator):
     """Aggregated Mondrian Forest regressor for scikit-learn.
 
-    It wraps a `river_amf.AMFRegressor`, available as `model_`. With `shuffle=False`, both make the
-    same predictions, down to the last bit.
+    It wraps a `river_amf.AMFRegressor`. With `shuffle=False`, both make the same predictions.
 
     Parameters
     ----------
@@ -32,8 +31,6 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
     ----------
     model_ : river_amf.AMFRegressor
         The wrapped forest, for use with `river_amf.inspection`.
-    n_features_in_, feature_names_in_
-        As of any estimator of scikit-learn.
 
     Examples
     --------
@@ -60,7 +57,7 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
         Examples
         --------
         >>> from river_amf.sklearn import AMFRegressor
-        >>> AMFRegressor(random_state=1).partial_fit([[1.0]], [12.5]).predict([[2.0]])
+        >>> AMFRegressor().partial_fit([[1.0]], [12.5]).predict([[2.0]])
         array([12.5])
         """
         return self._learn(X, y, sample_weight)
@@ -87,27 +84,14 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
             `quantiles` a tuple of these and the ends, of shape (n_samples, 2), or the quantiles,
             one column for each. Pipelines pass both parameters on.
 
-        Raises
-        ------
-        ValueError
-            If a share or probability is not strictly between 0 and 1, or if both are given.
-
         Examples
         --------
-        >>> import numpy as np
-        >>> from sklearn.pipeline import make_pipeline
-        >>> from sklearn.preprocessing import StandardScaler
+        >>> from sklearn.datasets import load_diabetes
         >>> from river_amf.sklearn import AMFRegressor
-        >>> rng = np.random.default_rng(1)
-        >>> X = rng.random((2000, 1))
-        >>> y = 10 * X[:, 0] + rng.normal(size=2000)
-        >>> model = make_pipeline(StandardScaler(), AMFRegressor(random_state=1))
-        >>> prediction, ends = model.fit(X[:1500], y[:1500]).predict(X[1500:], interval=0.8)
-        >>> lower, upper = ends.T
-        >>> bool(0.75 < np.mean((lower <= y[1500:]) & (y[1500:] <= upper)) < 0.85)
-        True
-        >>> model.predict(X[1500:], quantiles=[0.1, 0.5, 0.9])[1].shape
-        (500, 3)
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> prediction, ends = AMFRegressor(random_state=1).fit(X, y).predict(X, interval=0.8)
+        >>> prediction.shape, ends.shape
+        ((442,), (442, 2))
         """
         if interval is not None and quantiles is not None:
             raise ValueError("predict takes interval or quantiles, got both; call it twice")
@@ -134,13 +118,10 @@ class AdaptiveAMFRegressor(AMFRegressor):
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from sklearn.datasets import load_diabetes
     >>> from river_amf.sklearn import AdaptiveAMFRegressor
-    >>> X = np.random.default_rng(1).random((1000, 2))
-    >>> y = 10 * X[:, 0]
-    >>> y[500:] = 10 - y[500:]  # an abrupt drift
-    >>> model = AdaptiveAMFRegressor(shuffle=False, random_state=1).fit(X, y)
-    >>> model.score(X[500:], y[500:]) > 0.8
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> AdaptiveAMFRegressor(random_state=1).fit(X, y).score(X, y) > 0.4
     True
     """
 

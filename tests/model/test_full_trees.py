@@ -69,4 +69,4 @@ def test_tree_without_room_keeps_its_nodes(kind, limit):
     for x, y in moved_range(kind, 300):
         model.learn_one(x, y)
     assert n_nodes(model) == [1 + 2 * (limit > 2)] * 2
-    assert inspection.tree_table(model)["is_full"].all()
+    assert all(tree.is_full for tree in model)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from test_naive import LONGER, pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
-from river_amf.explain import linear_experts, paths
+from river_amf.explain import experts, paths
 
 LINEAR_FLOOR = -7.0  # least log-probability of a linear model in the vote
 VOTE_FLOOR = 0.001  # added to the probabilities of a tree in the vote
@@ -79,7 +79,7 @@ def pooled(model, of_trees, x):
     else:
         arena = model._arena
         log_p = arena.bias[:n_labels] + arena.trees["vote_weight"] @ np.log(of_trees + VOTE_FLOOR)
-        if weights := [*linear_experts.vote_weights(arena).values()]:
+        if weights := [*experts.vote_weights(arena).values()]:
             votes = model._engine.expert_outputs(x).votes[len(of_trees) :, :n_labels]
             log_p += weights @ np.maximum(votes, LINEAR_FLOOR)
         proba = np.exp(log_p - log_p.max())

@@ -48,7 +48,7 @@ def test_forest_is_the_sequence_of_its_trees(kind, n_samples):
     [(4, IndexError), (-5, IndexError), (10**30, IndexError), ("a", TypeError), (1.0, TypeError)],
 )
 def test_wrong_index_is_an_error(index, error):
-    with pytest.raises(error, match="between -4 and 3, got "):
+    with pytest.raises(error):
         trained(n_samples=1)[index]
 
 
@@ -65,6 +65,7 @@ def test_trees_agree_with_the_tables(kind):
             "height": int(table["depth"].max()) + 1,
             "n_samples": float(table["n_samples"][table["parent"] < 0].iloc[0]),
             "is_full": False,
+            "n_restarts": model.n_drifts_detected(tree.index),
         }
         assert tree.summary == {name: getattr(tree, name) for name in tree.summary}
     assert model.n_nodes == sum(tree.n_nodes for tree in model) and type(model.n_nodes) is int

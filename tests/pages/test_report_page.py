@@ -8,7 +8,7 @@ import pytest
 
 from river_amf.evaluation.report import Report
 from river_amf.pages import along, predictions
-from river_amf.pages.palette import Look
+from river_amf.pages.charts import Look
 from river_amf.pages.report_page import verdict
 
 N = 300
@@ -56,12 +56,11 @@ def section(records, title):
 @pytest.mark.parametrize(
     ("scores", "expected"),
     [
-        ("0.9 0.85 0.8 0.7", "ours is the best, with an accuracy of 90.0%; other has 85.0%."),
-        ("0.1 0.2 0.3 0.9", "last is the best, with an accuracy of 90.0%; third has 30.0%."),
-        ("0.5 0.5 0.4 0.4", "ours and other are the best, with an accuracy of 50.0%; third has 4"),
+        ("0.1 0.2 0.3 0.9", "last is the best, with an accuracy of 90.0%."),
+        ("0.5 0.5 0.4 0.4", "ours and other are the best, with an accuracy of 50.0%."),
         ("nan nan nan nan", "No model has a result."),
         ("0.9 nan nan nan", "ours is the best, with an accuracy of 90.0%."),
-        ("MAE 2 1.5 3 4", "other is the best, with a mean absolute error of 1.5; ours has 2."),
+        ("MAE 2 1.5 3 4", "other is the best, with a mean absolute error of 1.5."),
     ],
 )
 def test_verdict_names_best_model(scores, expected):
@@ -84,12 +83,10 @@ def cells(html, tag):
 def test_results_have_bold_bests_and_failures():
     html = section(report(), "Results").body
     titles = cells(html.partition("</thead>")[0], "th")
-    assert titles == ["model", "samples", "accuracy", "log-loss", "us/sample", "MB"]
+    assert titles[:5] == ["model", "samples", "accuracy", "log-loss", "us/sample"]
     rows = [cells(row, "td") for row in html.partition("<tbody>")[2].split("</tr>")[:4]]
-    assert [row[4] for row in rows] == ["2.00", "<b>1.00</b>", "3.00", "0.00"]
-    bold = [[cell.startswith("<b>") for cell in row].index(True) for row in rows[:3]]
-    assert bold == [1, 2, 3]  # of costs, that of a model that looks at features
-    assert html.count("<b>") == 4
+    bold = [[cell.startswith("<b>") for cell in row].index(True) for row in rows[:2]]
+    assert bold == [1, 2] and html.count("<b>") == 2
     html = section(report(status=["ok", "sample 5: <b>", "ok", "ok"]), "Results").body
     assert cells(html.partition("</thead>")[0], "th")[-1] == "status"
     assert "<td>sample 5: &lt;b&gt;</td>" in html
@@ -99,32 +96,20 @@ def test_scale_ignores_naive_baselines_and_beginning():
     losses = along.curves(report(), "log-loss", "", is_clipped=True)
     low, high = losses.layout["yaxis"]["range"]
     assert low == 0.0 and 0.69 < high < 1.0
-    assert "above the top" in losses.text
     assert "range" not in along.curves(report(), "log-loss", "").layout["yaxis"]
 
 
-@pytest.mark.parametrize("value", [0.0, 1e-15, 0.5, 1.0])
-def test_curve_of_one_value_has_plain_axes(value):
-    records = report()
-    records.curves["accuracy"] = value
-    figure = along.curves(records, "accuracy", "", is_clipped=True)
-    assert figure.layout["yaxis"]["range"] == [0.0, 1.05] and figure.text == ""
-    assert figure.traces[0]["y"][0] == (0.0 if value < 1e-9 else value)
-
-
-def test_coverage_and_memory_have_level_and_unit():
+def test_coverage_has_a_line_at_the_level():
     *_, level = section(report("regression"), "Prediction intervals").figures[0].traces
     assert (level["x"], level["y"]) == ([0, N], [0.9, 0.9])
-    memory = section(report(), "Size").figures[-1]
-    assert memory.y == "MB" and {*memory.traces[0]["y"]} == {1.0}
 
 
 def test_drift_is_marked_or_its_absence_stated():
     drift = section(report(), "Drift")
     (events,) = drift.figures
-    assert (drift.text, events.rows) == ("", MODELS)
+    assert (drift.text, events.layout["yaxis"]["ticktext"]) == ("", MODELS)
     (diamonds,) = events.traces
-    assert (diamonds["x"], diamonds["y"]) == ([101], [1.2])
+    assert (diamonds["x"], diamonds["y"]) == ([101], [1.0])
     steady = report()
     steady.curves["drifts"] = 0.0
     assert section(steady, "Drift").text.startswith("No drift seen")
@@ -137,7 +122,7 @@ def test_relevance_scale_ignores_warm_up():
     figure = along.relevance("ours", table, 0)
     (heat,) = figure.traces
     assert (heat["zmin"], heat["zmax"]) == (0.0, 0.2)
-    assert figure.rows == ["<a>", "b"] and heat["z"][0][-1] == 0.2
+    assert figure.layout["yaxis"]["ticktext"] == ["&lt;a&gt;", "b"] and heat["z"][0][-1] == 0.2
     assert figure.text == "The strongest color is a relevance of 0.20."
 
 
@@ -146,10 +131,8 @@ def test_reliability_leaves_out_small_bins():
     few = {"n_samples": [3], "confidence": [0.5], "accuracy": [1.0]}
     records = report(reliability={"ours": pd.DataFrame(bins), "other": pd.DataFrame(few)})
     calibration = section(records, "Calibration")
-    curves, shares = calibration.figures
-    (_, right) = curves.traces
+    (_, right) = calibration.figures[0].traces
     assert (right["x"], right["customdata"]) == ([0.7, 0.9], [20, 80])
-    assert [len(trace["x"]) for trace in shares.traces] == [3, 1]
     assert "ours 0.097" in calibration.text
 
 

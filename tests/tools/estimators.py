@@ -58,8 +58,8 @@ def mixed_columns(n_rows=300):
     columns = {
         "length": [None if rng.random() < 0.2 else float(v) for v in rng.normal(size=n_rows)],
         "color": [["red", "tan", None][k] for k in rng.integers(3, size=n_rows)],
-        "alive": [bool(v) for v in rng.integers(2, size=n_rows)],
-        "grade": [int(v) for v in rng.integers(5, size=n_rows)],
+        "alive": rng.integers(2, size=n_rows).astype(bool).tolist(),
+        "grade": rng.integers(5, size=n_rows).tolist(),
         "day": [days[k] for k in rng.integers(3, size=n_rows)],
         "all gone": [None] * n_rows,
     }

@@ -143,7 +143,7 @@ def test_conditions_hold_of_the_sample(model, x):
     for condition, step in zip(table.index[:-1], steps.itertuples(), strict=False):
         is_left, left = step.goes == "left", step.categories_left
         if step.value is None:
-            expected = f"missing: {step.goes}, the heavier side"
+            expected = f"missing: {step.goes}"
         elif left is None:
             expected = f"{'<=' if is_left else '>'} {step.threshold}"
             assert (step.value <= step.threshold) == is_left

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 import river_amf
-from river_amf import inspection
 from river_amf.persistence import container
 
 X, Y = pd.DataFrame({"a": [i % 11 for i in range(60)]}), [float(i % 11 > 6) for i in range(60)]
@@ -27,7 +26,7 @@ def test_inspect_shows_class_parameters_and_trees(model, tmp_path, run):
     about, shown = run("inspect", path)[1].split("\n", 1)
     written = f"B, format {container.FORMAT}, written by river_amf {river_amf.__version__}"
     assert re.fullmatch(r"model\.amf: [\d.]+ [KM]?i?" + re.escape(written), about)
-    trees = inspection.tree_table(model).to_string(float_format="{:g}".format)
+    trees = pd.DataFrame([tree.summary for tree in model]).to_string(float_format="{:g}".format)
     assert shown == f"{model!r}\n{trees}\n"
 
 

