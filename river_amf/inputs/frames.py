@@ -190,16 +190,17 @@ def read_vector(name: str, values: Any, n_rows: int) -> Any:
     if _is_plain(getattr(values, "dtype", None)):
         result: Any = np.asarray(values)
     elif isinstance(values, pd.Series | pd.Index | pd.api.extensions.ExtensionArray | np.ndarray):
-        result = pd.Series(values).tolist()  # a time of numpy would become an integer
+        is_time = values.dtype.kind in "mM"  # which numpy converts to an integer
+        result = (pd.Series(values) if is_time else values).tolist()
     elif isinstance(values, Sequence) and not isinstance(values, str | bytes):
         result = list(values)
-    elif hasattr(values, "to_pylist"):  # pyarrow's Array, which narwhals does not support
-        result = list(values.to_pylist())
     else:
-        try:
-            result = nw.from_native(values, series_only=True).to_list()
+        is_frame = nw.dependencies.is_into_dataframe(values)
+        try:  # pyarrow has arrays that narwhals does not support
+            is_array = hasattr(values, "to_pylist") and not is_frame
+            values = values if is_array else nw.from_native(values, series_only=True)
+            result = values.to_pylist() if is_array else values.to_list()
         except TypeError:
-            is_frame = nw.dependencies.is_into_dataframe(values)
             got = "a dataframe" if is_frame else f"{shown(values)} of type {type(values).__name__}"
             advice = f"; pass a column of it, such as {name}['target']" * is_frame
             raise TypeError(
