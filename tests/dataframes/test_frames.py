@@ -120,11 +120,9 @@ TIMES_OF_LIBRARIES = {
 }
 
 
-@pytest.mark.parametrize(("name", "column"), TIMES_OF_LIBRARIES.items(), ids=TIMES_OF_LIBRARIES)
-def test_column_of_times_is_refused_with_advice(name, column):
-    advice = "convert it to a number"
-    if name not in ("timedelta64", "Period", "Duration", "Time"):
-        advice = rf"let river_amf\.date_features .*{advice}"
+@pytest.mark.parametrize("column", TIMES_OF_LIBRARIES.values(), ids=TIMES_OF_LIBRARIES)
+def test_column_of_times_is_refused_with_advice(column):
+    advice = "convert it to a number, .*date_features"
     X = library_of(column).frame({"length": [0.1, 0.2, 0.3, 0.4], "when": column})
     numeric = fresh()
     numeric.learn_one({"length": 1.0, "when": 1.0}, "x")
@@ -217,9 +215,8 @@ def test_labels_are_values_of_any_vector(library, y, values):
 def test_labels_that_no_frame_can_hold_are_refused(library):
     model, table = fresh(), library.frame({"a": [1.0, 2.0]})
     before = pickle.dumps(model)
-    for label, words in (("1", "distinct column names"), ("\ud800", "cannot name a column")):
-        with pytest.raises(ValueError, match=words):
-            model.predict_proba_then_learn_many(table, [1, label])
+    with pytest.raises(ValueError, match="distinct column names"):
+        model.predict_proba_then_learn_many(table, [1, "1"])
     assert pickle.dumps(model) == before
     model.learn_many(table, [1, "a"])
     with pytest.raises(TypeError, match="several types"):

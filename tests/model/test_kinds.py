@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
-from river_amf.state import arena
+from river_amf.state import layout
 from river_amf.state.layout import CLASSIFIER, PLAIN_CLASSIFIER, REGRESSOR
 
 XS = [{"a": float(i * 37 % 101), "b": "rgb"[i % 3], "c": float(i * i % 17)} for i in range(300)]
@@ -46,7 +46,7 @@ def test_plain_kernels_predict_what_others_do(parameters, monkeypatch):
         yield model.predict_proba_many(pd.DataFrame(XS)).to_numpy().tobytes()
 
     plain = [*predictions()]
-    monkeypatch.setattr(arena, "kind_of", lambda settings: CLASSIFIER)
+    monkeypatch.setattr(layout, "kind_of", lambda settings: CLASSIFIER)
     assert [*predictions()] == plain
 
 

@@ -107,7 +107,7 @@ PIPELINE = StandardScaler() | AMFClassifier()
     [
         (plot.comparison, make_comparison(), {"metric": "kappa"}, "one of accuracy, log-loss, got"),
         (plot.importance, learned(), {"measure": "fame"}, "measure must be 'splits' or 'mass' or"),
-        (plot.importance, learned(), {"n_features": 0}, "n_features must be an integer >= 1, got"),
+        (plot.importance, learned(), {"n_features": 0}, "n_features must be an integer >= 1"),
         (plot.importance, AMFClassifier(), {}, "nothing yet"),
         (plot.importance, PIPELINE, {}, "for a pipeline, pass its last step"),
     ],
