@@ -343,16 +343,3 @@ def test_error_of_hash_is_raised_as_it_is():
     model = trained()
     for x, y in ((GOOD | {"color": Interrupted()}, 0), (GOOD, Interrupted())):
         assert refusal(model, ValueError, model.learn_one, x, y) == "of the handler"
-
-
-def test_values_that_do_not_compare_are_refused():
-    one, other, model = decimal.Decimal(1), np.int64(1), fresh()
-    X, shapes = pd.DataFrame({"a": [1.0, 2.0]}), pd.DataFrame({"shape": objects((one,), (other,))})
-    for words, frame, y in (
-        ("row 1: label .* compared", X, [one, other]),
-        ("row 1: feature 'shape'.* compared", shapes, [0, 1]),
-    ):
-        assert re.search(words, refusal(model, TypeError, model.learn_many, frame, y))
-    model.learn_one({"shape": (one,)}, one)
-    for words, x, y in ((f"label {other!r}", {}, other), ("'shape'", {"shape": (other,)}, one)):
-        assert words in refusal(model, TypeError, model.learn_one, x, y)
