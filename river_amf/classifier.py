@@ -45,8 +45,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         samples such as bags of words. With `"missing"`, a missing category is one more category,
         and a missing number goes to the larger side of a split; but as long as a number has had one
         value v only, as in `{"promo": True}` or no key, its absence counts as v - |v| / 1024
-        (-1 / 1024 for 0), so that presence is learned. A RuntimeWarning is given if most of many
-        features are absent, or if nodes become large. With `"zero"`, an absent number is 0, None
+        (-1 / 1024 for 0), so that presence is learned. With `"zero"`, an absent number is 0, None
         and NaN are missing, and an absent category is missing too. The time for a sample is
         proportional to the number of features that it has. Each numeric feature is a word in a
         vocabulary. The trees see it once it is informative, or in half of the samples: it gets a
@@ -191,7 +190,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
           in Neural Information Processing Systems, 20.
     """
 
-    task = CLASSIFICATION
+    _task = CLASSIFICATION
     _file_kind = "AMFClassifier"
 
     def __init__(

@@ -261,7 +261,7 @@ class Forest(Ensemble, Saved, Parameters):
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
         frame = self._frame_of(X)
         weights = frames.read_weights(w, len(frame))
-        read = frames.read_targets if self.task == REGRESSION else frames.read_labels
+        read = frames.read_targets if self._task == REGRESSION else frames.read_labels
         labels = read(y, len(frame))
         frames.check_order(X, y=y, w=w)
         rows = self._rows_of(X, frame)._replace(labels=labels, weights=weights)

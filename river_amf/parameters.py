@@ -132,7 +132,7 @@ class Parameters(CheckedParameters):
     Each forest writes its signature out; `AMFClassifier` and `AMFRegressor` describe it in full.
     """
 
-    task: ClassVar[int]  # CLASSIFICATION or REGRESSION
+    _task: ClassVar[int]  # CLASSIFICATION or REGRESSION
     _always_writable = frozenset({"n_jobs"})
 
     n_estimators: int = _declare(integer(1, MOST_TREES))
@@ -163,10 +163,14 @@ class Parameters(CheckedParameters):
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        if "task" in cls.__dict__:
-            cls._checks = {n: p.check for n, p in TABLE.items() if p.task in (None, cls.task)}
+        if "_task" in cls.__dict__:
+            cls._checks = {n: p.check for n, p in TABLE.items() if p.task in (None, cls._task)}
             for name in TABLE.keys() - cls._checks.keys():
                 setattr(cls, name, TABLE[name].constant)
+
+    def __dir__(self) -> list[str]:
+        """List the attributes, without the constants of the other task."""
+        return [name for name in super().__dir__() if name in self._checks or name not in TABLE]
 
 
 TABLE: dict[str, Parameter] = {

@@ -132,7 +132,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     [^5]: Breiman, L. (1996). Stacked regressions. Machine Learning, 24(1), 49-64.
     """
 
-    task = REGRESSION
+    _task = REGRESSION
     _file_kind = "AMFRegressor"
 
     def __init__(

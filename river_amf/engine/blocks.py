@@ -136,7 +136,7 @@ class _Learner:
         """Check all rows, then learn them."""
         engine, weights, labels = self.engine, self.rows.weights, self.engine.schema.labels
         odd, n_new_labels = self._odd_rows()
-        check_totals(engine.weight_of(0), weights, self.parameters.task, are_rows=True)
+        check_totals(engine.weight_of(0), weights, self.parameters._task, are_rows=True)
         self.n_known = np.zeros(len(weights), np.int64)
         self.answers = labels.blank_answers(len(weights), n_new_labels)
         start = 0

@@ -160,7 +160,7 @@ class Engine(Guarded):
     ) -> None:
         """Learn a sample that brings a new label, features, words or categories."""
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
-            check_totals(self.weight_of(0), [weight], parameters.task)
+            check_totals(self.weight_of(0), [weight], parameters._task)
         before, is_at_once = self.schema, self.late.take_back(*self.learned, reading.row)
         self.pending = functools.partial(before.cut, before.mark())
         learned, row = admitted(learned, reading, parameters)

@@ -58,7 +58,7 @@ def schema_from_json(header: dict[str, Any], parameters: Parameters, *, is_train
             by_category = dict(zip(_distinct(categories), codes, strict=True))
             codings[name] = Categories(bound, by_category)
     labels: Labels | Targets = Labels()
-    if parameters.task == REGRESSION:
+    if parameters._task == REGRESSION:
         origin = header.pop("origin", None)
         require(origin is None or type(origin) is float, f"origin {shown(origin)}, not a number,")
         labels = Targets(origin)
@@ -111,7 +111,7 @@ def engine_of_file(parameters: Parameters, header: dict[str, Any], arrays: Array
 def _whole(parameters: Parameters, schema: Schema, arrays: Arrays) -> Arrays:
     """Return all arrays of an arena, given those of a file, or raise FileError."""
     labels = schema.labels
-    require(labels or parameters.task != REGRESSION, "trees without any origin of targets")
+    require(labels or parameters._task != REGRESSION, "trees without any origin of targets")
     n_classes = max(labels.n_classes, least_classes(parameters))
     require(parameters.n_classes in (None, n_classes), "number of labels")
     settings, is_categorical = settings_of(parameters, n_classes), schema.is_categorical

@@ -56,7 +56,7 @@ def begin(parameters: Parameters) -> Arena:
 
 def least_classes(parameters: Parameters) -> int:
     """Return the number of classes that a forest counts before it has seen any."""
-    return 0 if parameters.task == layout.REGRESSION else parameters.n_classes or 1
+    return 0 if parameters._task == layout.REGRESSION else parameters.n_classes or 1
 
 
 def first_errors(n_bins: int) -> NDArray[Any]:
@@ -80,7 +80,7 @@ def n_experts_of(parameters: Parameters) -> tuple[int, int]:
     """Return the number of linear models of a classifier, and of trends of a regressor."""
     if not has_linear_models(parameters):
         return 0, 0
-    if parameters.task == layout.REGRESSION:
+    if parameters._task == layout.REGRESSION:
         return 0, layout.N_TRENDS
     return 1 if has_words(parameters) else 3, 0  # on features and cosines; not on those of words
 
@@ -88,12 +88,12 @@ def n_experts_of(parameters: Parameters) -> tuple[int, int]:
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     """Return the settings that follow from the parameters and the number of classes."""
     settings = np.zeros(1, layout.SETTINGS)
-    settings["task"] = parameters.task
-    settings["largest_total"] = layout.LARGEST_TOTALS[parameters.task]
+    settings["task"] = parameters._task
+    settings["largest_total"] = layout.LARGEST_TOTALS[parameters._task]
     settings["step"] = parameters.step
     settings["log_split"] = math.log(parameters.split_prior)
     settings["log_stop"] = math.log1p(-parameters.split_prior)
-    if parameters.task == layout.CLASSIFICATION:
+    if parameters._task == layout.CLASSIFICATION:
         set_prior(settings, n_classes, dirichlet_of(parameters, n_classes))
     settings["max_nodes"] = min(parameters.max_nodes or NO_LIMIT, NO_LIMIT)
     settings["longest_list"] = LONGEST_LIST
@@ -107,10 +107,10 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["range_intensity"] = parameters.split_intensity != "unit"
     settings["relevance"] = parameters.split_intensity == "relevance"
     settings["drift_threshold"] = parameters.drift_threshold or 0.0
-    settings["judges_trees"] = parameters.drift_threshold is not None
+    settings["scores_trees"] = parameters.drift_threshold is not None
     settings["learns_vote"] = parameters.vote == "learned"
-    if parameters.task == layout.REGRESSION:  # errors of trees and of the forest always count
-        settings["judges_trees"] = settings["learns_vote"] = True
+    if parameters._task == layout.REGRESSION:  # errors of trees and of the forest always count
+        settings["scores_trees"] = settings["learns_vote"] = True
         settings["is_stacked"] = parameters.vote == "learned"
     settings["max_delayed_labels"] = most_pending(parameters)
     if settings["is_stacked"][0]:
@@ -139,7 +139,7 @@ def schema_of(parameters: Parameters, labels: Any, warned: set[Hashable]) -> Sch
 
 def most_pending(parameters: Parameters) -> int:
     """Return how many predictions are kept for delayed labels, 0 if it makes no difference."""
-    learns = parameters.task == layout.REGRESSION or parameters.vote == "learned"
+    learns = parameters._task == layout.REGRESSION or parameters.vote == "learned"
     judges = learns or parameters.drift_threshold is not None
     return min(int(parameters.max_delayed_labels), NO_LIMIT) if judges else 0
 

@@ -33,7 +33,7 @@ def explain(forest: Any, x: dict[Any, Any], tree: int | None) -> str:
     tables = tables_of(forest, x, tree)
     if not tables:
         return "No sample has been learned yet, so there is no prediction to explain."
-    written = ("{:.6g}" if forest.task == REGRESSION else "{:z.4f}").format
+    written = ("{:.6g}" if forest._task == REGRESSION else "{:z.4f}").format
     parts = [
         f"{title}\n{table.to_string(float_format=written, na_rep='')}" if len(table) else title
         for title, table in tables.items()
@@ -53,7 +53,7 @@ def tables_of(forest: Any, x: dict[Any, Any], tree: int | None) -> Tables:
     masses = [walk(arena, t, outputs.values)["mass"] for t in range(n_trees)]
     depths = [m @ np.arange(len(m)) if len(m) else math.nan for m in masses]
     of_trees = pd.DataFrame({"depth": depths}, [f"tree {t}" for t in range(n_trees)])
-    if forest.task == REGRESSION:
+    if forest._task == REGRESSION:
         [ends] = forest._settled.reader().quantiles(x, [_LEVEL])
         tables = _of_target(forest, outputs, of_trees, (min(ends), max(ends)))
     else:
@@ -148,7 +148,7 @@ def _strongest(inputs: pd.DataFrame, link: str) -> pd.DataFrame:
 def _path(forest: Any, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.DataFrame:
     """Return the path down a tree, with the conditions that the sample meets as index."""
     table = steps[["node", "share", "mass"]].copy()
-    if forest.task == REGRESSION:
+    if forest._task == REGRESSION:
         table[["estimate", "mean", "std"]] = steps[["estimate", "mean", "std"]]
     else:
         best = max(outputs.answer, key=lambda label: outputs.answer[label])

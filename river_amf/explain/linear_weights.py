@@ -78,7 +78,7 @@ def linear_weights(model: Any) -> pd.DataFrame:
 def weights_of(forest: Any, outputs: ExpertOutputs | None = None) -> pd.DataFrame:
     """Return the table of `linear_weights`, with the values of the inputs in a sample beside."""
     rows: list[tuple[Any, ...]] = [*_of_trends(forest, outputs)]
-    parts = ["input"] if forest.task == REGRESSION else ["category", "label"]
+    parts = ["input"] if forest._task == REGRESSION else ["category", "label"]
     for model, feature, category, weights, value in _of_labels(forest, outputs):
         pairs = zip(forest._labels, weights, strict=False)
         rows += [(model, feature, category, label, weight, value) for label, weight in pairs]

@@ -72,7 +72,7 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
 
 def _node_table(forest: Any, tree: int) -> pd.DataFrame:
     """Return the table of nodes of a forest that no other thread changes."""
-    columns = [*_OF_NODES, "n_samples", "log_odds", *_KEPT[forest.task], *_OF_BOXES]
+    columns = [*_OF_NODES, "n_samples", "log_odds", *_KEPT[forest._task], *_OF_BOXES]
     arena = forest._arena
     n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
     if n_nodes == 0:
@@ -147,8 +147,8 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
 
 def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     """Return the table of `path` for a forest that no other thread changes."""
-    prediction = "estimate" if forest.task == layout.REGRESSION else "proba"
-    columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest.task], prediction]
+    prediction = "estimate" if forest._task == layout.REGRESSION else "proba"
+    columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest._task], prediction]
     outputs = forest._engine.expert_outputs(x)
     values = None if outputs is None else outputs.values
     if values is None:
@@ -171,7 +171,7 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
         "share": steps["share"],
         "mass": steps["mass"],
     }
-    if forest.task == layout.REGRESSION:
+    if forest._task == layout.REGRESSION:
         table[prediction] = paths.estimates(arena, tree, numbers) + _origin(forest, tree)
     else:
         table[prediction] = _by_label(forest, paths.own_predictions(arena, tree, numbers))
@@ -189,7 +189,7 @@ def _columns(forest: Any, tree: int, numbers: NDArray[np.int64]) -> dict[str, An
         "categories_left": [paths.categories_left(arena, features, tree, n) for n in nodes],
         "n_samples": nodes["n_samples"],
     }
-    if forest.task == layout.CLASSIFICATION:
+    if forest._task == layout.CLASSIFICATION:
         return table | {"counts": _by_label(forest, arena.counts[tree, numbers])}
     mean, squares = arena.targets[tree, numbers].T
     std = np.sqrt(squares / nodes["n_samples"])

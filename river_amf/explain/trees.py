@@ -55,7 +55,7 @@ class Tree:
 
         Without nodes, all labels are equally probable. A tree of a regressor raises AttributeError.
         """
-        if self.forest.task == layout.REGRESSION:
+        if self.forest._task == layout.REGRESSION:
             raise AttributeError("a tree of a regressor has no probabilities; use predict_one")
         return self.forest._read(_predict, self.forest, self.index, x)  # type: ignore[no-any-return]
 
@@ -66,7 +66,7 @@ class Tree:
         their predictions include the trend.
         """
         answer: Any = self.forest._read(_predict, self.forest, self.index, x)
-        is_number = self.forest.task == layout.REGRESSION
+        is_number = self.forest._task == layout.REGRESSION
         return answer if is_number else max(answer, key=answer.__getitem__, default=None)
 
     def __repr__(self) -> str:
@@ -163,7 +163,7 @@ def _predict(forest: Any, index: int, x: dict[Any, Any]) -> Any:
     outputs = forest._engine.expert_outputs(x)
     if outputs is None:
         return forest._labels.no_answer()
-    if forest.task == layout.REGRESSION:
+    if forest._task == layout.REGRESSION:
         return float(forest._labels.origin + experts.of_trees(forest._arena, outputs)[index])
     proba = experts.predictions(forest._arena, outputs)[index]
     return dict(zip(forest._labels, (proba / proba.sum()).tolist(), strict=True))

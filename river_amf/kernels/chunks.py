@@ -114,7 +114,7 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
                     missing = by_kind.learn_tree(forest, tree, x, target, weight, context, row)
                 if missing != NOTHING:
                     return missing
-                if settings["judges_trees"]:
+                if settings["scores_trees"]:
                     target = samples.tree_targets[tree_target, i - start]
                     if context[DELAY] > 0.0 and tree_target > 0:
                         target = samples.tree_targets[0, i - start] - context[TREND_THEN]

@@ -148,7 +148,7 @@ def learn_sample(
         missing = by_kind.learn_tree(forest, tree, x, own_target, weight, context, row)
         if missing != NOTHING:
             return missing
-        if settings["judges_trees"]:
+        if settings["scores_trees"]:
             if has_late_votes and tree_target > 0:
                 own_target = forest.tree_targets[0] - context[layout.TREND_THEN]
             by_kind.score_tree(forest, t, votes[t, 0], own_target, weight, context)
@@ -189,7 +189,7 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
         by_kind.pool_votes(forest, votes, 0, proba)
     else:
         mean_votes(settings, votes, 0, proba)
-        if not settings["judges_trees"]:
+        if not settings["scores_trees"]:
             return DONE
     for j in range(values.shape[1]):
         seen[j] = values[0, j]

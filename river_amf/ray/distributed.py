@@ -112,7 +112,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
         """Return an object that is a classifier or a regressor."""
         if not isinstance(model, Forest):
             raise TypeError(f"model must be a forest of river_amf, got {shown(model)}")
-        kind = _Classifier if model.task == CLASSIFICATION else _Regressor
+        kind = _Classifier if model._task == CLASSIFICATION else _Regressor
         return object.__new__(kind)  # type: ignore[return-value]
 
     def __init__(self, model: Any, n_workers: int) -> None:

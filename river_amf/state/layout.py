@@ -54,7 +54,7 @@ SETTINGS = _record(
     ("range_intensity", "i8"),
     ("relevance", "i8"),
     ("drift_threshold", "f8"),  # 0 for never
-    ("judges_trees", "i8"),  # whether the predictions of single trees are compared with y
+    ("scores_trees", "i8"),  # whether the predictions of single trees are compared with y
     ("has_categories", "i8"),
     ("n_codes", "i8"),  # all codes of categories so far are below it
     ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
@@ -184,7 +184,7 @@ TASKS = ("classification", "regression")
 # The kinds of forests that kernels are compiled for. A plain classifier has neither experts, words,
 # a learned vote, relevance, fading nor restarts.
 PLAIN_CLASSIFIER, CLASSIFIER, REGRESSOR = KINDS = range(3)
-_EXTRAS = "learns_vote", "relevance", "n_linear_models", "n_words", "fades", "judges_trees"
+_EXTRAS = "learns_vote", "relevance", "n_linear_models", "n_words", "fades", "scores_trees"
 
 
 def kind_of(settings: Any) -> int:
@@ -298,7 +298,7 @@ FIELDS = {
     "fast_residuals": Field(np.float64, ("fit", "term")),
     "fast": Field(np.float64, ("fit", "term")),
     "smooth_sums": Field(np.float64, ("fit", "wave", "wave")),
-    "smooth_rests": Field(np.float64, ("fit", "wave")),
+    "smooth_residuals": Field(np.float64, ("fit", "wave")),
     "smooth": Field(np.float64, ("fit", "wave")),
     "stacks": Field(STACK, ("stack",)),
     "stack_sums": Field(np.float64, ("stack", N_STACKED, N_STACKED)),

@@ -137,7 +137,7 @@ def check_valid(answer):
 @pytest.mark.parametrize("kind", PLAIN)
 def test_signatures_are_those_of_the_table(kind):
     written = inspect.signature(kind).parameters
-    declared = {name: p for name, p in DECLARED.items() if p.task in (None, kind.task)}
+    declared = {name: p for name, p in DECLARED.items() if p.task in (None, kind._task)}
     assert written.keys() == declared.keys()
     for name, parameter in written.items():
         assert parameter.annotation == Parameters.__annotations__[name], name

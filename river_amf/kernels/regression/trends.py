@@ -172,7 +172,7 @@ def learn_trend(forest: Forest, k: int, terms: Array, target: float, weight: flo
     n, sums, residuals = 1 + 2 * n_slots_of(forest), forest.fast_sums[0], forest.fast_residuals[0]
     coefficients, timescale, inputs = forest.fast[0], (FAST_DECAY, FAST_RIDGE), terms[FAST_TERMS]
     if k == SMOOTH:
-        sums, residuals = forest.smooth_sums[0], forest.smooth_rests[0]
+        sums, residuals = forest.smooth_sums[0], forest.smooth_residuals[0]
         coefficients, timescale = forest.smooth[0], (SMOOTH_DECAY, SMOOTH_RIDGE)
         n, inputs = 1 + N_WAVES + n_slots_of(forest), terms[SMOOTH_TERMS]
     trend = forest.trends[k]

@@ -26,7 +26,7 @@ FEW_SAMPLES = 64  # a lack of capacity does not make a chunk smaller than this
 @hot
 def needs_tree_votes(settings: Record) -> bool:
     """Return whether the predictions of single trees are needed for a sample that is learned."""
-    return settings["learns_vote"] or settings["judges_trees"]
+    return settings["learns_vote"] or settings["scores_trees"]
 
 
 @hot
