@@ -43,8 +43,15 @@ def _is_integer(value: Any, low: int, high: float) -> bool:
 def integer(low: int, high: float = LARGEST_INTEGER, *, optional: bool = False) -> Check:
     """Return a check for an integer from low to high (or None, if optional)."""
     most = high if high < LARGEST_INTEGER else f"{LARGEST_PARAMETER:g}"
-    bounds = f">= {low}{' or None' * optional}{f', at most {most}' * (high < math.inf)}"
-    return _check(f"an integer {bounds}", lambda v: _is_integer(v, low, high), optional=optional)
+    wanted = f"an integer >= {low}{' or None' * optional}"
+    is_enough = _check(wanted, lambda v: _is_integer(v, low, math.inf), optional=optional)
+    is_possible = _check(f"an integer, at most {most}", lambda v: v is None or v <= high)
+
+    def check(name: str, value: Any) -> None:
+        is_enough(name, value)
+        is_possible(name, value)
+
+    return check
 
 
 def positive(

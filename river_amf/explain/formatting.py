@@ -34,7 +34,7 @@ def name(value: Hashable, widest: int = _WIDEST) -> str:
 
 def count_text(value: float) -> str:
     """Return the text of a count, which is a whole number unless there are weights."""
-    return f"{value:.15g}" if value == round(value) else f"{value:.4g}"
+    return f"{value:.15g}" if float(value).is_integer() else f"{value:.4g}"
 
 
 def counts_text(counts: dict[Hashable, float], written: Callable[[Hashable], str] = short) -> str:

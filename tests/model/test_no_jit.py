@@ -10,7 +10,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 
 REFERENCE = "test_longer_stream_equals_the_reference"
-IN_STEP = "model/test_capacity.py::test_arrays_without_room_stay_in_step"
+ROOM = "model/test_capacity.py::test_sample_without_room_changes_nothing"
 BLOCKS = "dataframes/test_many.py::test_block_of_each_library_equals_rows"
 
 # in parts of similar run time; each runs in its own process
@@ -26,11 +26,11 @@ SHORT_LIST = {
     "blocks, capacity, paths": [
         BLOCKS,
         "model/test_long_lists.py::test_thinned_leaf_keeps_box_and_counts",
-        f"{IN_STEP}[plain-23]",
-        f"{IN_STEP}[adaptive-24]",
+        f"{ROOM}[plain]",
+        f"{ROOM}[adaptive]",
         "model/test_capacity.py::test_chain_of_splits_is_drawn_as_with_room",
         "model/test_state.py",
-        "model/test_paths.py::test_outliers_go_where_the_ends_of_the_range_do",
+        "model/test_paths.py::test_paths_mix_to_the_prediction_after_a_drift",
         "tools/test_inspection.py",
     ],
 }
