@@ -15,11 +15,9 @@ TINY = {
     "drift --table": {},
     "drift --picture drift.png": {},
     "late --models AdaptiveAMF leaves --delays 0 10 --streams elec2 fried": {"ROWS": 100},
-    "lock": {"SECONDS": 0.1},
     "origins": {},
     "regression --streams fried --seeds 1": {},
     "speed --streams elec2": {"REPEATS": 1, "OTHERS": 1, "CALLS": 100},
-    "start_up --help": {},
     "whole_streams --streams electricity bike --seeds 1 --trees 2": {"BLOCK": 100},
     "words --streams tweets --models logistic amf --samples 50 --seeds 1": {},
 }
