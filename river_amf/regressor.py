@@ -201,7 +201,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         It is the smallest that holds the prediction and the quantiles of the target at both ends of
         the level. These follow from the errors on the last few hundred samples, each divided by a
         scale of the error that the forest expected there. So about the given share of all targets
-        of a stream is inside, whatever their distribution; after an abrupt drift it takes some
+        of a stream is inside, for any distribution; after an abrupt drift it takes some
         hundred samples until that is true again. There is no such promise for parts of the stream,
         such as samples of a category never seen. Before the second target an interval is infinite;
         before the twentieth, it covers at least twice the range of the targets so far.

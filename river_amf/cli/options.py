@@ -58,7 +58,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--missing",
-        help="texts that stand for a missing value, beside an empty field, ?, NA, nan, null and the"
+        help="texts that mean a missing value, beside an empty field, ?, NA, nan, null and the"
         " like; --missing=-9,-99 if the first begins with a minus",
         **names_of,
     )
@@ -149,7 +149,7 @@ def positive_int(text: str) -> int:
 def check_outputs(arguments: argparse.Namespace, *names: str) -> None:
     """Raise an error if a file cannot be written, is the input, or is written twice.
 
-    The names are those of options. Files are left unchanged.
+    The names are names of options. Files are left unchanged.
     """
     paths = [arguments.stream]
     for name in names:

@@ -109,7 +109,7 @@ def engine_of_file(parameters: Parameters, header: dict[str, Any], arrays: Array
 
 
 def _whole(parameters: Parameters, schema: Schema, arrays: Arrays) -> Arrays:
-    """Return all arrays of an arena, given those of a file, or raise FileError."""
+    """Return all arrays of an arena from the arrays of a file, or raise FileError."""
     labels = schema.labels
     require(labels or parameters._task != REGRESSION, "trees without any origin of targets")
     n_classes = max(labels.n_classes, least_classes(parameters))

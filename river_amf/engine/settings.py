@@ -82,7 +82,7 @@ def n_experts_of(parameters: Parameters) -> tuple[int, int]:
         return 0, 0
     if parameters._task == layout.REGRESSION:
         return 0, layout.N_TRENDS
-    return 1 if has_words(parameters) else 3, 0  # on features and cosines; not on those of words
+    return 1 if has_words(parameters) else 3, 0  # no cosines of words
 
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from river_amf.evaluation.table_files import Table, numbers, read_dates
 _MANY_ROWS = 100  # of which it is odd that all values differ
 _NEARLY = 0.9  # of the values
 _MANY_WORDS = 4  # on average, in a sentence
-_MAX_MARKERS = 5  # distinct texts that may stand for missing numbers
+_MAX_MARKERS = 5  # distinct texts that may mean missing numbers
 
 _UNIT = r"([A-Z]{3}|[$€£¥₹%])"
 _AMOUNT = rf"[-+]?{_UNIT}\s*[-+]?\d[\d.,']*|[-+]?\d[\d.,']*\s*{_UNIT}"

@@ -79,7 +79,7 @@ def load_stream(
     limit
         Maximum number of samples, or of rows of a file.
     missing
-        Texts that stand for missing values, beside the usual ones.
+        Texts that mean missing values, beside the usual ones.
     encoding
         Encoding of a file of text, by default UTF-8.
     separator, decimal, thousands, comment

@@ -33,7 +33,7 @@ _N_SIZES = 12  # times that the size of a model of river, which takes long, is m
 
 _N_BINS = 20  # of confidence, from 0 to 1
 _MOST_REPORTED = 100  # labels, the most frequent ones
-_MOST_CONFUSED = 20  # labels of a confusion matrix, the others being one
+_MOST_CONFUSED = 20  # labels of a confusion matrix, in which all further ones are one
 _OTHERS = "(others)"
 _LEAST = 1e-15  # probability, as in the metric
 

@@ -31,7 +31,7 @@ class Report(Records):
         Name of the stream, `"classification"` or `"regression"`, number of samples in the windows
         of `curves`, and what the page begins with, as texts.
     table, naive_baselines
-        As those of `Comparison`.
+        As in `Comparison`.
     drifts : sequence of int
         Where the stream drifts, as numbers of samples, if that is part of its definition.
     curves : DataFrame
@@ -88,7 +88,7 @@ def report(
 ) -> Report:
     """Run models over one stream, test-then-train, and report what happened along it.
 
-    The parameters are those of `compare`, but `window` is the number of samples over which each
+    It takes the parameters of `compare`, but `window` is the number of samples over which each
     point of the curves is taken, rounded up to whole steps: by default about 500, and of a shorter
     stream a thirtieth, but at least about 50. By default the models are our plain and our adaptive
     forest. The last label and the most frequent one, or for numbers the last value and the mean,

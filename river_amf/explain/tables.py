@@ -47,7 +47,7 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
         - `log_odds`: log-odds of the node's prediction against those below it; NaN for a leaf.
         - `counts`: dict from each label seen by the forest to its weight in the cell. A regressor
           has instead `mean` and `std`, the weighted mean and standard deviation of the targets in
-          the cell; with a trend, trees with odd indices have those of residuals.
+          the cell; with a trend, trees with odd indices have the figures of residuals.
         - `range_min`, `range_max`: dicts from feature to value that describe the box of the cell's
           samples, without features that have no value in the cell.
         - `categories_left`: for a categorical split, the set of categories seen so far that go

@@ -51,7 +51,7 @@ def is_odd(column: Column, schema: Schema) -> Mask:
 
 
 def _is_plain(schema: Schema, name: Hashable, value: Any) -> bool:
-    """Return whether a value has one meaning for certain in a known feature."""
+    """Return whether a value has one meaning for certain in a feature seen before."""
     coding = schema.coding(name)
     mismatches: Mismatches = {}
     try:

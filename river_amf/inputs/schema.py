@@ -224,7 +224,7 @@ class Schema:
         return self.place(row)
 
     def encode_value(self, name: Hashable, value: Any, mismatches: Mismatches) -> float:
-        """Encode one value of a known feature, or raise TypeError or ValueError.
+        """Encode one value of a feature, or raise TypeError or ValueError.
 
         If values of the wrong kind count as missing, one is added to `mismatches`.
         """
@@ -260,7 +260,7 @@ class Schema:
             warn_of_mismatches(mismatches, self.warned)
 
     def place(self, row: Row) -> EncodedSample:
-        """Return the encoded sample of a row, of which all features are known."""
+        """Return the encoded sample of a row without new features."""
         is_blank = self.words is None
         values = [
             row.get(name, math.nan if is_blank or name in self._categories else 0.0) + 0.0

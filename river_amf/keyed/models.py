@@ -1,4 +1,4 @@
-"""A classifier or regressor for each key: a mapping from keys to models, on disk if asked to."""
+"""A classifier or regressor for each key: a mapping from keys to models, optionally on disk."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models by key: the most recently used in memory, the others in one SQLite file.
+"""Models by key: the most recently used in memory, the rest in one SQLite file.
 
 All changes since the last flush are one open transaction, which a flush commits.
 """

@@ -40,7 +40,7 @@ def _lies(values: Array, low: float, high: float) -> bool:
 
 
 def whole(arrays: dict[str, Array], derived: dict[str, Array]) -> dict[str, Array]:
-    """Return all arrays of a forest: derived ones, those of a file, and defaults."""
+    """Return all arrays of a forest: derived ones, arrays of a file, and defaults."""
     is_list = {"counters", "trees"} <= arrays.keys() <= {*COPIED} - derived.keys()
     require(is_list and len(arrays["trees"]), "list of arrays, or number of trees,")
     lengths = layout.lengths_in_use(derived["settings"], arrays["counters"], arrays["trees"])
@@ -75,7 +75,7 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
     """Raise FileError if the kernels could not work on the arrays of a forest.
 
     The settings are trusted: they follow from the parameters of the model, its labels and its
-    features. `columns` are those of words, by slot (`Schema.columns_by_slot`).
+    features. `columns` has the columns of words, by slot (`Schema.columns_by_slot`).
     """
     settings, trees, samples = arrays["settings"][0], arrays["trees"], arrays["samples"]
     require(_lies(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")

@@ -22,7 +22,7 @@ _DEEPEST = 50  # how deep tuples may be nested
 _SUPPORTED = (
     "files can hold str, bool, int, float, None, numpy scalars of these types, bytes, dates, times "
     "and durations of datetime (naive, in UTC or at a fixed offset), and tuples of such values, "
-    f"nested up to {_DEEPEST} deep; pickle holds any others"
+    f"nested up to {_DEEPEST} deep; pickle holds all types"
 )
 
 

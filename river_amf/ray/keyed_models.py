@@ -42,7 +42,7 @@ class _Share:
 
 
 class _Shares(Store):
-    """The store of this process, with the models of the last flush, beside those of workers."""
+    """The store of this process, with the models of the last flush, and the workers'."""
 
     workers: Workers
 

@@ -116,7 +116,7 @@ class Generator:
             x[draw.choice(["a", "c", "e", 7])] = draw.choice(["text", "other", 1.5])
         x = {name: draw.choice([None, math.nan]) if draw.random() < 0.07 else x[name] for name in x}
         if draw.random() < 3 * self.wrong:
-            x[draw.choice(list(x))] = draw.choice([math.inf, [1.0], 1j, 10**400])
+            x[draw.choice(list(x))] = draw.choice([math.inf, [1.0], 10**400])
         y = draw.choice([a, a + 1000 * (self.age > 60), 2.0, True, a * 1e3])
         if not self.is_regressor:
             y = LABELS[min(draw.randrange(2) + draw.randrange(1 + self.age // 10), 5)]

@@ -29,7 +29,7 @@ def test_a_model_for_each_key_learns_each_row_once(tmp_path):
     assert n_learned == n_labels(tmp_path / "calm")
 
 
-def test_labels_of_the_day_after_judge_what_was_predicted(tmp_path):
+def test_labels_of_the_day_after_score_predictions(tmp_path):
     names = {}
     exec(recipes.code(), names)
     draw = random.Random(1)
@@ -55,5 +55,5 @@ def test_labels_of_the_day_after_judge_what_was_predicted(tmp_path):
 @pytest.mark.soak
 @pytest.mark.parametrize("recipe", ["one_model", "keyed"])
 @pytest.mark.parametrize("seed", range(5))
-def test_each_row_is_learned_once_whenever_a_process_is_killed(tmp_path, recipe, seed):
+def test_rows_are_learned_once_despite_kills(tmp_path, recipe, seed):
     recipes.check(recipe, tmp_path, n_kills=20, seed=seed)
