@@ -30,7 +30,7 @@ from river_amf.inputs.columns import (
     is_there,
 )
 from river_amf.inputs.frames import Column
-from river_amf.inputs.invalid import in_row
+from river_amf.inputs.invalid import INVALID, in_row
 from river_amf.inputs.kinds import check_totals
 from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
@@ -135,7 +135,12 @@ class _Learner:
     def run(self) -> BlockAnswers:
         """Check all rows, then learn them."""
         engine, weights, labels = self.engine, self.rows.weights, self.engine.schema.labels
-        odd, n_new_labels = self._odd_rows()
+        try:
+            odd, n_new_labels = self._odd_rows()
+        except INVALID:
+            if self.parameters.max_words is None:
+                raise
+            odd, n_new_labels = self._odd_rows_of_words()
         check_totals(engine.weight_of(0), weights, self.parameters._task, are_rows=True)
         self.n_known = np.zeros(len(weights), np.int64)
         self.answers = labels.blank_answers(len(weights), n_new_labels)
@@ -178,6 +183,16 @@ class _Learner:
             return odd, len(labels) - n_labels
         finally:
             engine.settle()
+
+    def _odd_rows_of_words(self) -> tuple[list[int], int]:
+        """Do what `_odd_rows` does by learning all rows in a copy."""
+        # A word may be forgotten on the way, and come back as the name of a category.
+        engine, twin = self.engine, self.engine.twin()
+        twin.warned, twin.schema.warned = engine.warned, engine.schema.warned
+        rows = range(len(self.rows.weights))
+        for row in rows:
+            in_row(row, twin.learn_any, *self.rows.labeled_at(row), self.parameters)
+        return [*rows], len(twin.schema.labels) - len(engine.schema.labels)
 
     def _learn_odd(self, row: int) -> None:
         """Learn a row as a single sample; if `predicts`, predict it before."""
