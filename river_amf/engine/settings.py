@@ -140,8 +140,8 @@ def schema_of(parameters: Parameters, labels: Any, warned: set[Hashable]) -> Sch
 def most_pending(parameters: Parameters) -> int:
     """Return how many predictions are kept for delayed labels, 0 if it makes no difference."""
     learns = parameters._task == layout.REGRESSION or parameters.vote == "learned"
-    judges = learns or parameters.drift_threshold is not None
-    return min(int(parameters.max_delayed_labels), NO_LIMIT) if judges else 0
+    is_scored = learns or parameters.drift_threshold is not None
+    return min(int(parameters.max_delayed_labels), NO_LIMIT) if is_scored else 0
 
 
 def has_words(parameters: Parameters) -> bool:
