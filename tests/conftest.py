@@ -142,6 +142,28 @@ def write(tmp_path):
 
 
 @pytest.fixture
+def chunks(monkeypatch):
+    """Return the sizes of the chunks learned, with numbers of late rows; fail if there are none.
+
+    Two ordinary rows in a row suffice for a chunk.
+    """
+    from river_amf.engine import blocks
+    from river_amf.state.layout import DELAY
+
+    sizes, learn_chunk = [], blocks._Learner._learn_chunk
+
+    def learn_and_note(learner, block, start, *more):
+        stop = learn_chunk(learner, block, start, *more)
+        sizes.append((stop - start, (block.contexts[: stop - start, DELAY] > 0.0).sum()))
+        return stop
+
+    monkeypatch.setattr(blocks._Learner, "_learn_chunk", learn_and_note)
+    monkeypatch.setattr(blocks, "_FEW", 2)
+    yield sizes
+    assert sizes, "no chunk was learned"
+
+
+@pytest.fixture
 def no_figures():
     """Close all figures of matplotlib, before a test and after it."""
     from matplotlib import pyplot
