@@ -6,6 +6,7 @@ README stays light; the last lines of a run list what was left out. `.ci/heavy` 
 extra and runs its tests.
 """
 
+import functools
 import importlib.util
 import os
 import re
@@ -183,13 +184,15 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def one_ray():
-    """Start Ray with two CPUs, for the whole run, and stop it."""
+    """Start Ray with two CPUs, for the whole run, and stop it; return what starts it again."""
     import ray
 
     # a short path
     with tempfile.TemporaryDirectory("", "ray", ignore_cleanup_errors=True) as folder:
-        ray.init(num_cpus=2, include_dashboard=False, logging_level="WARNING", _temp_dir=folder)
-        yield
+        quiet = {"include_dashboard": False, "logging_level": "WARNING"}
+        start = functools.partial(ray.init, num_cpus=2, _temp_dir=folder, **quiet)
+        start()
+        yield start
         ray.shutdown()
 
 
