@@ -180,10 +180,10 @@ def kinds_in_use() -> set[int]:
 def warm_up() -> None:
     """Compile all kernels now, instead of each when it is first needed.
 
-    They are compiled once for each release, machine and user, in about a minute, and kept on disk,
-    in the folder `NUMBA_CACHE_DIR` if it is set; later this takes about a second. Call it when an
-    image is built or a server starts, so that no prediction is delayed. The command `river-amf
-    warm-up` does the same. The logger `river_amf.kernels` logs compilation at level INFO.
+    They are compiled once for each release, machine and user, and kept on disk, in the folder
+    `NUMBA_CACHE_DIR` if it is set; later this takes about a second. Call it when an image is built
+    or a server starts, so that no prediction is delayed. The command `river-amf warm-up` does the
+    same. The logger `river_amf.kernels` logs compilation at level INFO.
 
     Examples
     --------
