@@ -178,8 +178,6 @@ SAMPLE = _record(
 
 # What a forest predicts.
 CLASSIFICATION, REGRESSION = 0, 1
-TASKS = ("classification", "regression")
-
 
 # The kinds of forests that kernels are compiled for. A plain classifier has neither experts, words,
 # a learned vote, relevance, fading nor restarts.
