@@ -68,10 +68,6 @@ class Labels:
                 "increase n_classes, or leave it as None"
             )
 
-    def copy(self) -> Labels:
-        """Return labels that later changes of these do not affect."""
-        return type(self)(self.index.copy())
-
     def add(self, label: Hashable) -> int:
         """Return the index of a label, which is added if it is new."""
         return self.index.setdefault(label, len(self.index))
@@ -123,10 +119,6 @@ class Targets:
 
     def __init__(self, origin: float | None = None) -> None:
         self.origin = origin  # the first target
-
-    def copy(self) -> Targets:
-        """Return targets that later changes of these do not affect."""
-        return type(self)(self.origin)
 
     def __len__(self) -> int:
         return int(self.origin is not None)

@@ -5,12 +5,20 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import platform
 import secrets
 import stat
 from collections.abc import Callable
 from typing import IO, Any
 
 from river_amf.inputs.kinds import shown
+
+fcntl: Any = None
+with contextlib.suppress(ImportError):  # on Windows, where nothing is removed
+    import fcntl
+
+# With the machine, as others that share a folder may not see its locks.
+_PREFIX, _SUFFIX = f".river_amf-{platform.node()}-", ".tmp"
 
 
 def check_binary(file: Any, method: str) -> None:
@@ -35,18 +43,45 @@ def replace(path: str, write: Callable[[IO[bytes]], object]) -> None:
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise OSError(errno.EINVAL, "it is not a regular file", path)
         open(path, "r+b").close()  # raises if it is a folder or cannot be written
-    temporary = os.path.join(os.path.dirname(path), f".river_amf-{secrets.token_hex(8)}.tmp")
+    folder = os.path.dirname(path)
+    _remove_abandoned(folder)
+    temporary = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
     try:
-        with open(temporary, "xb") as file:
+        with _locked(temporary) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, path)
+            if mode is not None:
+                os.chmod(temporary, stat.S_IMODE(mode))
+            if fcntl is None:  # Windows cannot rename an open file
+                file.close()
+            os.replace(temporary, path)
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename == temporary:
             error.filename, error.filename2 = path, None
         raise
+
+
+def _locked(temporary: str) -> IO[bytes]:
+    """Return a new file, which this process has locked as long as it is open."""
+    while True:
+        file = open(temporary, "xb")  # noqa: SIM115 (it is closed by the caller)
+        with contextlib.suppress(OSError):  # if the file system has no locks
+            if fcntl is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)
+        if os.path.exists(temporary):
+            return file
+        file.close()  # another process has removed it before it was locked
+
+
+def _remove_abandoned(folder: str) -> None:
+    """Remove temporary files from a folder whose processes have been killed."""
+    with contextlib.suppress(OSError):  # which `open` raises with the right path
+        for name in os.listdir(folder) if fcntl is not None else ():
+            if name.startswith(_PREFIX) and name.endswith(_SUFFIX):
+                path = os.path.join(folder, name)
+                with contextlib.suppress(OSError), open(path, "r+b") as file:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if one has it
+                    os.unlink(path)

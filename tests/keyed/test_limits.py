@@ -15,6 +15,7 @@ import pytest
 from naive_keyed import pickles
 from river import compose, linear_model, naive_bayes
 
+from river_amf import AMFClassifier
 from river_amf.keyed import KeyedClassifier
 from river_amf.keyed.keys import key_of
 from river_amf.persistence import FileError
@@ -128,6 +129,54 @@ def test_model_that_cannot_be_read(tmp_path, blob):
         learn(model, "b")  # the others can be used
 
 
+def stored(folder):
+    """Return the first two bytes of each model in a folder, by key."""
+    with sqlite3.connect(folder / "models.sqlite") as database:
+        rows = database.execute("SELECT key, model FROM models").fetchall()
+    database.close()
+    return {key_of(text): model[:2] for text, model in rows}
+
+
+def test_forests_are_stored_as_files(tmp_path):
+    forest = AMFClassifier(1, seed=1)
+    with opened(tmp_path, forest, allow_pickle=False) as model:
+        learn(model, "ab")
+        before = pickles(model)
+    assert stored(tmp_path) == dict.fromkeys("ab", b"PK")
+    with opened(tmp_path, forest, allow_pickle=False) as model:
+        assert pickles(model) == before
+        model.learn_one(sample("a"), 1j)
+        with pytest.raises(TypeError, match=r"key 'a' .* label 1j .* allow_pickle=False"):
+            model.flush()
+        model.close()
+    with opened(tmp_path, forest) as model:
+        model.learn_one(sample("a"), 1j)  # which a file cannot hold
+        before = pickles(model)
+    assert stored(tmp_path) == {"a": b"\x80\x05", "b": b"PK"}
+    with opened(tmp_path, forest) as model:
+        assert pickles(model) == before
+    with opened(tmp_path, forest, allow_pickle=False) as model:
+        model["b"]
+        with pytest.raises(FileError, match='of the key "a" cannot be read: it is a pickle'):
+            model["a"]
+
+
+def test_pickles_are_refused_before_any_is_made(tmp_path):
+    with pytest.raises(TypeError, match=r"cannot save a LogisticRegression.* allow_pickle=False"):
+        opened(tmp_path, allow_pickle=False)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    with opened(tmp_path) as model:
+        learn(model, "a")
+    for name in ("models.sqlite", ""):  # as root, whom no permission stops
+        place = os.path.join(tmp_path, name) if name else str(tmp_path)
+        monkeypatch.setattr(os, "access", lambda path, mode, p=place: os.fspath(path) != p)
+        with pytest.raises(OSError, match=f"{place} can only be read; .* such as a copy"):
+            opened(tmp_path)
+
+
 def wide(user):
     """Return a sample whose model needs pages of its own."""
     return {"user": user, **{f"feature {j} of {user}": j for j in range(100)}}
@@ -206,7 +255,7 @@ def test_model_that_cannot_be_pickled_stays():
 
     model = KeyedClassifier(factory, "user", max_in_memory=1)
     learn(model, "a")
-    with pytest.raises(TypeError, match="model of the key 'a' cannot be pickled"):
+    with pytest.raises(TypeError, match="model of the key 'a' cannot be stored"):
         learn(model, "b")
     assert {*model} == {"a"}
     learn(model, "a")

@@ -16,7 +16,6 @@ import test_presence
 from forests import SHOPS, STREAM, VARIANTS, content, trained, visits
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, load
-from river_amf.engine import engine
 
 
 def saved(model):
@@ -128,13 +127,6 @@ def test_copies_have_equal_futures(tools, stream, parameters, cut, way):
         assert tools.answers(twin) == tools.answers(model)
         assert pickle.dumps(twin) == pickle.dumps(model)
         assert saved(twin) == saved(model)
-
-
-def test_pickle_of_another_layout_is_refused(monkeypatch):
-    data = pickle.dumps(trained(STREAM[:50]))
-    monkeypatch.setattr(engine, "LAYOUT", "another")
-    with pytest.raises(ValueError, match="another release"):
-        pickle.loads(data)
 
 
 @pytest.mark.parametrize(

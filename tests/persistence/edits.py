@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from files import samples, targets
+from files import samples, saved, targets
 
 import river_amf
 from river_amf.persistence import FileError, container
@@ -89,13 +89,14 @@ def use(model):
     model.debug_one(stream[0][0])
 
 
-def is_refused(data):
-    """Load a file and use the model in it; return whether it was refused."""
+def is_refused(data, before):
+    """Load an edited file and use the model in it; return whether it was refused."""
     try:
         model = river_amf.load(io.BytesIO(data))
     except FileError as error:
         assert str(error).startswith("the BytesIO ")
         return True
+    assert before is None or saved(model) == before  # as its checksums were not edited
     if model.n_estimators > 100:  # of an untrained model
         return False
     try:
@@ -120,7 +121,8 @@ def main(seed, n_edits, *paths):
         for i in range(int(n_edits)):
             print(f"edit {i} of {path}", file=sys.stderr)  # the last one is what failed
             rng = random.Random(f"{seed} {path} {i}")
-            n_refused += is_refused(rng.choice([with_edited_part, with_edited_bytes])(data, rng))
+            edit = rng.choice([with_edited_part, with_edited_bytes])
+            n_refused += is_refused(edit(data, rng), data if edit is with_edited_bytes else None)
     print(n_refused, int(n_edits) * len(paths) - n_refused)
 
 

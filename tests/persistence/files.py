@@ -31,6 +31,13 @@ def targets(n_samples):
         yield x, 1e3 + x["b"] + 5.0 * label + rng.gauss(0, 1) ** 5, weight
 
 
+def saved(model):
+    """Return the bytes of the file of a model."""
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
+
+
 def reloaded(model, path):
     """Save a model and load it again."""
     model.save(path)
@@ -107,7 +114,8 @@ def set_of_last(*whats, value):
 
 
 def file_of(header, edit=lambda entries: None, **arrays):
-    """Return the bytes of a file with this header and the texts of these arrays."""
+    """Return the bytes of a file with this header, which lists them, and these arrays."""
+    header = {"arrays": [*arrays]} | header if isinstance(header, dict) else header
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     members = [(f"{name}.npy", data) for name, data in arrays.items()]
     return archive_of([("header.json", text), *members], edit)

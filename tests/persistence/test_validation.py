@@ -115,6 +115,8 @@ EDITS = {
         (put("trees", "n_nodes", 0, 10**6), "shape of nodes"),
         (put("samples", "label", 0, 2), "labels of samples"),
         (put("links", None, (0, 0), 0), "lists of samples"),
+        (put("counts", None, (0, 0, 0), np.nan), "counts of samples"),
+        (put("nodes", "n_samples", (0, 0), 1e308), "counts of samples"),
         (put("stand_ins", None, 2, 1.0), "stand-ins for missing categories"),
         (put("limits", None, (1, 2), 0.0), "limits of outliers among categories"),
         (put("counters", "n_rows", 0, -1), "number of rows"),
