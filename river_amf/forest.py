@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from river_amf.engine.blocks import BlockAnswers, Rows, learn_block, predict_block
 from river_amf.engine.engine import Engine
-from river_amf.engine.restoring import content_of, copy_of, engine_of
+from river_amf.engine.restoring import content_of, engine_of
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames
 from river_amf.inputs.kinds import check_weight
@@ -108,9 +108,8 @@ class Forest(Ensemble, Saved, Parameters):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         twin = memo[id(self)] = type(self).__new__(type(self))
-        engine = self._read(copy_of, self._engine, self)
-        rest = {name: value for name, value in self.__dict__.items() if name != "_engine"}
-        twin.__dict__.update(copy.deepcopy(rest, memo) | {"_engine": engine})
+        memo[id(self._engine)] = engine_of(self, *self._read(content_of, self._engine))
+        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return twin
 
     def __getstate__(self) -> dict[str, Any]:

@@ -70,14 +70,13 @@ def _schema_of(
             require(bound is None or len(codes) <= bound, "number of categories")
             by_category = dict(zip(_distinct(read, categories), codes, strict=True))
             codings[name] = Categories(bound, by_category)
-    labels: Labels | Targets
+    labels: Labels | Targets = Labels()
     if parameters._task == REGRESSION:
         origin = header.pop("origin", None)
         require(origin is None or type(origin) is float, f"origin {shown(origin)}, not a number,")
         labels = Targets(origin)
-    else:
-        values = _distinct(read, header.pop("labels", []))
-        labels = Labels({label: k for k, label in enumerate(values)})
+    for label in _distinct(read, header.pop("labels", [])) if isinstance(labels, Labels) else []:
+        labels.add(label)
     if not is_trained:
         require(not labels and not columns, "labels or features without any trees")
         return Schema(labels)
@@ -112,26 +111,17 @@ def engine_of(
 ) -> Engine:
     """Return an engine with this content, or raise any error; that of a file is checked."""
     late = {name: arrays.pop(name) for name in PENDING_FIELDS if name in arrays}
-    read = from_json if is_file else _same
-    engine, is_trained = Engine(), bool(arrays)
-    schema = _schema_of(header, parameters, read, is_trained=is_trained)
+    engine, read = Engine(), from_json if is_file else _same
+    schema = _schema_of(header, parameters, read, is_trained=bool(arrays))
     require(not header, f"entries {shown([*header])}")
-    if not is_trained:
-        engine.learned = Learned(schema, None)
-        return engine
-    whole = _whole(parameters, schema, arrays)
-    if is_file:
+    whole = _whole(parameters, schema, arrays) if arrays else {}
+    if is_file and arrays:
         validation.check(whole, schema.columns_by_slot)
-    engine.learned = Learned(schema, Arena(whole))
-    if late:
+    engine.learned = Learned(schema, Arena(whole) if arrays else None)
+    if late and engine.arena is not None:
         validation.check_pending(late, engine.arena)
         engine.late = LateLabels(late)
     return engine
-
-
-def copy_of(engine: Engine, parameters: Parameters) -> Engine:
-    """Return a copy of an engine."""
-    return engine_of(parameters, *content_of(engine))
 
 
 def _whole(parameters: Parameters, schema: Schema, arrays: Arrays) -> Arrays:

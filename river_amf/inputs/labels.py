@@ -21,8 +21,8 @@ _EXACT = 2**53  # integers up to it are exact in float64
 class Labels:
     """The labels seen so far, in order of first appearance."""
 
-    def __init__(self, index: dict[Hashable, int] | None = None) -> None:
-        self.index: dict[Hashable, int] = {} if index is None else index
+    def __init__(self) -> None:
+        self.index: dict[Hashable, int] = {}
 
     @property
     def get(self) -> Callable[[Any], int | None]:

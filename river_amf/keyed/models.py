@@ -307,9 +307,9 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     Notes
     -----
     **Pickles in a folder run code**: open only folders that you trust, or with
-    `allow_pickle=False`. The folder has an SQLite file with each model: a forest of this package as
-    `save` writes it, any other model, or a forest with values that `save` refuses, as a pickle.
-    After a crash, or an error such as a full disk, it holds the models of the last `flush`.
+    `allow_pickle=False`. The folder has an SQLite file with each model, as `save` writes it or else
+    as a pickle. After a crash, or an error such as a full disk, it holds the models of the last
+    `flush`.
 
     In a pipeline the key has to survive the transformers before it, as in
     `(Select("user") + (Discard("user") | StandardScaler())) | keyed`. A keyed model can be pickled

@@ -42,12 +42,7 @@ class Store(Guarded):
     """
 
     def __init__(
-        self,
-        folder: Any,
-        about: str,
-        make: Callable[[], Any],
-        max_in_memory: int | None = None,
-        allow_pickle: bool = True,
+        self, folder: Any, about: str, make: Any, max_in_memory: int | None, allow_pickle: bool
     ) -> None:
         super().__init__()
         self._allow_pickle = allow_pickle
@@ -64,10 +59,9 @@ class Store(Guarded):
         self._release: Callable[[], object] = bool  # nothing to close yet
         if self.path is not None:
             os.makedirs(self.path.parent, exist_ok=True)
-            for place in (self.path.parent, self.path):
-                if place.exists() and not os.access(place, os.W_OK):
-                    what = "models need a folder that can be written, such as a copy of this one"
-                    raise OSError(f"{place} can only be read; {what}")
+            if not all(os.access(p, os.W_OK) for p in (self.path.parent, self.path) if p.exists()):
+                what = "models need a folder that can be written, such as a copy of this one"
+                raise OSError(f"{self.path} can only be read; {what}")
         try:
             # IMMEDIATE: a transaction begins before the first change after a commit.
             self._database = sqlite3.connect(

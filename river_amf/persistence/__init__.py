@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import io
 import os
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
@@ -116,11 +117,8 @@ def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
         )
     about: Header = {"river_amf": __version__, "kind": kind}
     about |= {"notes": notes} if notes else {}
-    header, arrays = model._to_file()
-
-    def write(file: IO[bytes]) -> None:
-        container.write(file, about | {"model": header}, arrays)
-
+    about["model"], arrays = model._to_file()
+    write = partial(container.write, about, arrays)
     if isinstance(path, str | os.PathLike):
         places.replace(os.fspath(path), write)
     else:

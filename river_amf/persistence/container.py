@@ -30,7 +30,7 @@ _HEADER = "header.json"
 Header = dict[str, Any]
 
 
-def write(file: IO[bytes], header: Header, arrays: dict[str, Array]) -> None:
+def write(header: Header, arrays: dict[str, Array], file: IO[bytes]) -> None:
     """Write an archive to an empty file."""
     header = {"format": FORMAT} | header | {"arrays": [*arrays]}
     text = json.dumps(header, allow_nan=False, separators=(",", ":"))
@@ -49,7 +49,7 @@ def read(data: bytes) -> tuple[Header, dict[str, Array]]:
         raise FileError("is not a river_amf file (it does not begin like one)")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {*archive.namelist()}
-        if members and all(name.endswith(".amf") for name in members):
+        if "0.amf" in members:
             loader = "river_amf.ray.DistributedForest.load"
             raise FileError(f"holds a forest over workers, which {loader} loads")
         if _HEADER not in members:
@@ -59,10 +59,9 @@ def read(data: bytes) -> tuple[Header, dict[str, Array]]:
         require(is_stored, "compression, of which there should be none,")  # few bytes give many
         header = _header_of(archive.read(_HEADER))
         names = header["arrays"]
-        if odd := members ^ {_HEADER, *(f"{name}.npy" for name in names)}:
-            what = f"its header and its members differ in {shown(sorted(odd))}"
-            raise FileError(f"is damaged: {what}")
-        return header, adopted({name: _array_of(archive.read(f"{name}.npy")) for name in names})
+        odd = members ^ {_HEADER, *(f"{name}.npy" for name in names)}
+        require(not odd, f"list of arrays, from which members differ in {shown(sorted(odd))},")
+        return header, adopted({n: _array_of(n, archive.read(f"{n}.npy")) for n in names})
 
 
 def _header_of(text: bytes) -> Header:
@@ -79,12 +78,12 @@ def _header_of(text: bytes) -> Header:
     return header
 
 
-def _array_of(data: bytes) -> Array:
+def _array_of(name: str, data: bytes) -> Array:
     """Return an array of any dtype but of objects, as a view of the bytes."""
     member = io.BytesIO(data)
-    version = npy.read_magic(member)
+    is_right = npy.read_magic(member) == (1, 0)
     shape, is_fortran, dtype = npy.read_array_header_1_0(member)
     content = member.read()
-    is_right = version == (1, 0) and not is_fortran
-    require(is_right and math.prod(shape) * dtype.itemsize == len(content), f"array of {shape}")
+    is_right &= not is_fortran and math.prod(shape) * dtype.itemsize == len(content)
+    require(is_right, f"array {name}, with {len(content)} bytes and the shape {shown(shape)},")
     return np.frombuffer(content, dtype).reshape(shape)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
 import platform
 import secrets
@@ -17,8 +18,7 @@ fcntl: Any = None
 with contextlib.suppress(ImportError):  # on Windows, where nothing is removed
     import fcntl
 
-# With the machine, as others that share a folder may not see its locks.
-_PREFIX, _SUFFIX = f".river_amf-{platform.node()}-", ".tmp"
+_PREFIX = f".river_amf-{platform.node()}-"  # other machines may not see its locks
 
 
 def check_binary(file: Any, method: str) -> None:
@@ -43,9 +43,8 @@ def replace(path: str, write: Callable[[IO[bytes]], object]) -> None:
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise OSError(errno.EINVAL, "it is not a regular file", path)
         open(path, "r+b").close()  # raises if it is a folder or cannot be written
-    folder = os.path.dirname(path)
-    _remove_abandoned(folder)
-    temporary = os.path.join(folder, f"{_PREFIX}{secrets.token_hex(8)}{_SUFFIX}")
+    _remove_abandoned(os.path.dirname(path))
+    temporary = os.path.join(os.path.dirname(path), f"{_PREFIX}{secrets.token_hex(8)}.tmp")
     try:
         with _locked(temporary) as file:
             write(file)
@@ -68,9 +67,8 @@ def _locked(temporary: str) -> IO[bytes]:
     """Return a new file, which this process has locked as long as it is open."""
     while True:
         file = open(temporary, "xb")  # noqa: SIM115 (it is closed by the caller)
-        with contextlib.suppress(OSError):  # if the file system has no locks
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX)
+        with contextlib.suppress(OSError, AttributeError):  # without fcntl or such locks
+            fcntl.flock(file, fcntl.LOCK_EX)
         if os.path.exists(temporary):
             return file
         file.close()  # another process has removed it before it was locked
@@ -78,10 +76,7 @@ def _locked(temporary: str) -> IO[bytes]:
 
 def _remove_abandoned(folder: str) -> None:
     """Remove temporary files from a folder whose processes have been killed."""
-    with contextlib.suppress(OSError):  # which `open` raises with the right path
-        for name in os.listdir(folder) if fcntl is not None else ():
-            if name.startswith(_PREFIX) and name.endswith(_SUFFIX):
-                path = os.path.join(folder, name)
-                with contextlib.suppress(OSError), open(path, "r+b") as file:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if one has it
-                    os.unlink(path)
+    for path in glob.glob(f"{glob.escape(os.path.join(folder, _PREFIX))}*.tmp"):
+        with contextlib.suppress(OSError, AttributeError), open(path, "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if a process has locked it
+            os.unlink(path)

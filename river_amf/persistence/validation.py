@@ -12,6 +12,7 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.recfunctions import require_fields
 
 from river_amf.inputs.kinds import shown
 from river_amf.kernels import NONE, UNLISTED
@@ -42,35 +43,23 @@ def _lies(values: Array, low: float, high: float) -> bool:
 
 
 def adopted(arrays: dict[str, Array]) -> dict[str, Array]:
-    """Return copies of the arrays of a file or pickle as this release has them, or raise FileError.
-
-    Those in `layout.DROPPED` are left out, and new fields of records are 0.
-    """
+    """Return copies of saved arrays in the form of this release, or raise FileError."""
     fields, result = {name: FIELDS[name] for name in COPIED} | PENDING_FIELDS, {}
-    for name, array in arrays.items():
-        if name in layout.DROPPED:
-            continue
+    for name in (name for name in arrays if name not in layout.DROPPED):
         if name not in fields:
             raise FileError(f"has an array {shown(name)}, which this release does not know")
-        axes, dtype = fields[name].axes, np.dtype(fields[name].dtype)
-        kinds, names = dtype.fields or {}, array.dtype.names or ()
-        is_older = bool(names) and all(
-            field in kinds and kinds[field][0] == array.dtype[field] for field in names
-        )
-        if array.ndim != len(axes) or not (is_older or array.dtype == dtype):
+        array, axes, dtype = arrays[name], fields[name].axes, np.dtype(fields[name].dtype)
+        if array.ndim != len(axes) or not {*array.dtype.descr} <= {*dtype.descr}:
             got = f"it has {array.dtype} and the shape {shown(array.shape)}"
             raise FileError(f"is damaged: {name} must be {dtype} with the axes {axes}, but {got}")
-        # of the dtype of the table, as an equal one would change later pickles
-        result[name] = np.zeros(array.shape, dtype)
-        for part in names or [...]:
-            result[name][part] = array[part]
+        is_older = array.dtype != dtype  # new fields of its records are 0
+        result[name] = require_fields(array, dtype) if is_older else array.astype(dtype)
     return result
 
 
 def whole(arrays: dict[str, Array], derived: dict[str, Array]) -> dict[str, Array]:
     """Return all arrays of a forest: derived ones, arrays of a file, and defaults."""
-    has_trees = {"counters", "trees"} <= arrays.keys() and len(arrays["trees"])
-    require(has_trees, "list of arrays, or number of trees,")
+    require({"counters", "trees"} <= arrays.keys() and len(arrays["trees"]), "list of arrays")
     lengths = layout.lengths_in_use(derived["settings"], arrays["counters"], arrays["trees"])
     require(min(lengths.values()) >= 0, "number of rows, nodes or boxes")
     shapes, arrays = layout.shapes(lengths), arrays | derived
@@ -78,8 +67,7 @@ def whole(arrays: dict[str, Array], derived: dict[str, Array]) -> dict[str, Arra
     # the defaults must not be much larger than the file, or a small one could exhaust the memory
     n_absent = sum(math.prod(shapes[name]) * FIELDS[name].itemsize for name in absent)
     n_bytes = sum(array.nbytes for array in arrays.values())
-    lacks = ", ".join(name for name in absent if math.prod(shapes[name]))
-    require(n_absent <= max(_SMALL, 4 * n_bytes), f"list of arrays, without {lacks},")
+    require(n_absent <= max(_SMALL, 4 * n_bytes), f"list of arrays, without {', '.join(absent)},")
     for name, array in arrays.items():
         require(array.shape == shapes[name], f"shape of {name}, which should be {shapes[name]},")
     return arrays | defaults(lengths, absent)

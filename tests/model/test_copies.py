@@ -13,17 +13,9 @@ import pytest
 import regressors
 import test_outliers
 import test_presence
-from forests import SHOPS, STREAM, VARIANTS, content, trained, visits
+from forests import SHOPS, STREAM, VARIANTS, content, saved, trained, visits
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, load
-
-
-def saved(model):
-    """Return the bytes of the file of a model."""
-    file = io.BytesIO()
-    model.save(file)
-    return file.getvalue()
-
 
 COPIES = {
     "protocol 2": lambda model: pickle.loads(pickle.dumps(model, 2)),

@@ -31,13 +31,6 @@ def targets(n_samples):
         yield x, 1e3 + x["b"] + 5.0 * label + rng.gauss(0, 1) ** 5, weight
 
 
-def saved(model):
-    """Return the bytes of the file of a model."""
-    file = io.BytesIO()
-    model.save(file)
-    return file.getvalue()
-
-
 def reloaded(model, path):
     """Save a model and load it again."""
     model.save(path)
@@ -61,7 +54,7 @@ def parts_in(model, path):
 def write_parts(path, header, arrays):
     """Write a file of these parts."""
     with path.open("wb") as file:
-        container.write(file, header, arrays)
+        container.write(header, arrays, file)
 
 
 def edited_error(path, header, arrays):

@@ -5,6 +5,7 @@ import json
 import math
 import pickle
 import random
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -22,11 +23,10 @@ from files import (
     npy_of,
     refuse,
     samples,
-    saved,
     set_of_last,
     targets,
 )
-from forests import learn
+from forests import learn, saved
 
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
@@ -109,10 +109,7 @@ ARRAYS += [npy_of(shape=shape) for shape in ("(-1,)", "(0.0,)", "'12'", "0", "(0
 
 
 DIRECTORIES = [
-    set_of_last("flag_bits", value=0x1),
     *(set_of_last("compress_type", value=value) for value in (1, 8, 99)),
-    set_of_last("filename", value="counts.npy"),
-    set_of_last("CRC", value=1),
     *(set_of_last(*SIZES, value=value) for value in (0, 10, 10**4, 2**62)),
     *(set_of_last("header_offset", value=value) for value in (0, 1, 10**4, 2**62)),
 ]
@@ -120,7 +117,7 @@ NAMES = ["../bias.npy", "/bias.npy", "bias", ".npy", "bias.npz", "bias.npy/", "h
 MALFORMED = [
     *((file_of(RAW, bias=array), "") for array in ARRAYS),
     *((file_of(RAW, edit, bias=BIAS), "") for edit in DIRECTORIES),
-    *((archive_of([HEADER, (name, BIAS)]), "its header and its members") for name in NAMES),
+    *((archive_of([HEADER, (name, BIAS)]), "its list of arrays, from") for name in NAMES),
 ]
 
 
@@ -151,29 +148,18 @@ def test_absurd_sizes_allocate_nothing(path, shape):
         tracemalloc.stop()
 
 
-def headers(data):
-    """Yield the places of all bytes of a file but those of arrays."""
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        entries = archive.infolist()
-        yield from range(entries[1].header_offset)  # with header.json
-        for entry in entries[1:]:
-            yield from range(entry.header_offset, entry.header_offset + 30 + len(entry.filename))
-        yield from range(archive.start_dir, len(data))
-
-
 def test_flipped_byte_gives_no_other_model(path):
     learn(AMFClassifier(1, seed=1), samples(12)).save(path)
     data, rng, n_refused = path.read_bytes(), random.Random(1), 0
-    places = [*headers(data)]
+    starts = [match.start() for match in re.finditer(b"PK[\1\3\5]", data)]  # of zip's records
+    places = {start + k for start in starts for k in range(65)} & {*range(len(data))}
     for place in [*places, *rng.sample(range(len(data)), 300)]:
         damaged = bytearray(data)
         damaged[place] ^= rng.randrange(1, 256)
         try:
-            model = river_amf.load(io.BytesIO(damaged))
+            assert saved(river_amf.load(io.BytesIO(damaged))) == data, place
         except FileError:
             n_refused += 1
-        else:
-            assert saved(model) == data, place
     assert n_refused > len(places) / 2
 
 
