@@ -23,6 +23,7 @@ from river_amf import kernels
 from river_amf.engine.engine import Engine
 from river_amf.engine.growth import Learned, growth_factor, with_ready
 from river_amf.engine.lock import Guarded
+from river_amf.engine.restoring import content_of, engine_of
 from river_amf.engine.settings import Parameters
 from river_amf.inputs.columns import (
     NewCategory,
@@ -190,7 +191,7 @@ class _Learner:
     def _odd_rows_of_words(self) -> tuple[list[int], int]:
         """Do what `_odd_rows` does by learning all rows in a copy."""
         # A word may be forgotten on the way, and come back as the name of a category.
-        engine, twin = self.engine, self.engine.twin()
+        engine, twin = self.engine, engine_of(self.parameters, *content_of(self.engine))
         twin.warned, twin.schema.warned = engine.warned, engine.schema.warned
         rows = range(len(self.rows.weights))
         for row in rows:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -241,7 +240,7 @@ class Field(NamedTuple):
     dtype: Any
     axes: tuple[str | int, ...]  # names of axes of variable length (see below), and fixed lengths
     fill: float = 0.0
-    is_copied: bool = True  # to pickles, copies and files; kernels refill all other arrays
+    is_copied: bool = True  # to pickles, copies and files; all others are derived anew
 
     @property
     def itemsize(self) -> int:
@@ -259,12 +258,12 @@ UNDEFINED = {"node", "box"}  # for speed, capacity on these is filled when a ker
 # functions below have the lengths of the axes. `vote` is the prediction of a voter, `moment` and
 # `faded` what is kept of labels or targets, and `place` that of a category (`place_of`).
 FIELDS = {
-    "settings": Field(SETTINGS, (1,)),
+    "settings": Field(SETTINGS, (1,), is_copied=False),
     "counters": Field(COUNTERS, (1,)),
     "ranges": Field(np.float64, (2, "feature"), np.nan),
     "limits": Field(np.float64, (2, "feature"), np.nan),
     "intensity": Field(np.float64, ("tree_target", "feature")),
-    "is_categorical": Field(np.uint8, ("feature",)),
+    "is_categorical": Field(np.uint8, ("feature",), is_copied=False),
     # in place of missing values, NaN if they stay missing
     "stand_ins": Field(np.float64, ("feature",), np.nan),
     "features": Field(FEATURE, ("feature",)),
@@ -332,6 +331,9 @@ def _axes(fields: dict[str, Field]) -> list[str]:
 AXES = _axes(FIELDS)
 COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
 
+# Arrays of earlier releases that this one has no use for.
+DROPPED: frozenset[str] = frozenset()
+
 # The predictions for delayed labels in copies and files.
 PENDING_FIELDS = {
     "pending_keys": Field(np.uint8, ("key_byte",)),
@@ -394,10 +396,6 @@ BLOCK = np.dtype(
     + [("predicts", "i8"), ("learns", "i8")]
     + [("stage", "i8")]  # how far the chunk under way is (`kernels.chunks`)
 )
-
-# A pickle holds the arrays as they are, so a release with another layout cannot read it.
-_LAYOUT = [(name, np.dtype(FIELDS[name].dtype).descr, FIELDS[name].axes) for name in COPIED]
-LAYOUT = f"{zlib.crc32(repr(_LAYOUT).encode()):08x}"
 
 
 def shapes(
