@@ -400,9 +400,7 @@ def defaults(lengths: dict[str, int], names: Iterable[str]) -> dict[str, Array]:
     """Return arrays as they are before anything is learned, with axes of these lengths."""
     chosen = set(names)
     return {
-        name: np.full(shape, f.fill, f.dtype)
-        if (f := FIELDS[name]).fill
-        else np.zeros(shape, f.dtype)
+        name: _filled(FIELDS[name], shape)
         for name, shape in layout.shapes(lengths).items()
         if name in chosen
     }
@@ -414,6 +412,11 @@ def _named_lengths(name: str, array: Array) -> dict[str, int]:
     return {axis: length for axis, length in pairs if isinstance(axis, str)}
 
 
+def _filled(field: Field, shape: tuple[int, ...]) -> Array:
+    """Return an array with the fill of its field."""
+    return np.full(shape, field.fill, field.dtype) if field.fill else np.zeros(shape, field.dtype)
+
+
 def _used(field: Field, array: Array, in_use: dict[Any, int]) -> Array:
     """Return a view of the part of an array up to these lengths of its axes."""
     return array[tuple(slice(in_use.get(axis)) for axis in field.axes)]
@@ -421,10 +424,13 @@ def _used(field: Field, array: Array, in_use: dict[Any, int]) -> Array:
 
 def _resized(field: Field, array: Array, shape: tuple[int, ...], in_use: dict[Any, int]) -> Array:
     """Return a copy of an array in another shape, cut off or with spare capacity."""
-    result = _uninitialized(shape, field.dtype)
-    old, new = _used(field, array, in_use), _used(field, result, in_use)
-    if old.shape != new.shape:
-        new[...] = field.fill
+    if layout.UNDEFINED.isdisjoint(field.axes):
+        old, new = array, (result := _filled(field, shape))
+    else:
+        result = _uninitialized(shape, field.dtype)
+        old, new = _used(field, array, in_use), _used(field, result, in_use)
+        if old.shape != new.shape:
+            new[...] = field.fill
     kept = tuple(map(slice, map(min, old.shape, new.shape)))
     new[kept] = old[kept]
     return result
