@@ -90,7 +90,7 @@ class Forest(Ensemble, Saved, Parameters):
 
     @property
     def memory_usage(self) -> int:
-        """Memory used by the model, in bytes, including spare capacity.
+        """Memory used by the model, in bytes, including spare capacity unless it is only reserved.
 
         It covers the arrays of the trees, names, labels, categories, words, and predictions that
         are kept for delayed labels.

@@ -65,7 +65,7 @@ class Engine(Guarded):
         return 0.0 if root == NONE else float(self.arena.nodes["n_samples"][tree, root])
 
     def nbytes(self) -> int:
-        """Return the bytes of the arrays, including spare capacity, and of names and categories."""
+        """Return the bytes of the arrays that are not only reserved, of names and categories."""
         of_arena = 0 if self.arena is None else self.arena.nbytes
         return of_arena + self.schema.nbytes + self.late.nbytes
 

@@ -252,7 +252,8 @@ class Field(NamedTuple):
         return tuple(axis if isinstance(axis, int) else lengths[axis] for axis in self.axes)
 
 
-UNDEFINED = {"node", "box"}  # for speed, capacity on these is filled when a kernel adds an entry
+# Capacity on these is filled when a kernel adds an entry, so that memory is not touched before.
+UNDEFINED = {"node", "box", "row"}
 
 # The arrays of a forest, to kernels the attributes of a view (`kernels.numba_tools.views`). The
 # functions below have the lengths of the axes. `vote` is the prediction of a voter, `moment` and
@@ -367,6 +368,7 @@ HANDLE = np.dtype(
         ("target", "f8"),  # of that sample: the index of its label, or a number
         ("weight", "f8"),
         ("n_late", "i8"),  # number of trees that kept samples before it, or before a chunk
+        ("most_rows", "i8"),  # in the store before it is compacted, at most its capacity
     ]
 )
 

@@ -151,4 +151,5 @@ def count_tree_loss(
     p = vote[int(target)]
     count_loss(state, 1.0 - (math.exp(p) - VOTE_FLOOR if settings["learns_vote"] else p), weight)
     if is_outdated(settings, state):
-        restart_tree(state, forest.links[t], int(context[SAMPLE_NUMBER]) + 1)
+        links = forest.links[t, : forest.counters[0]["n_rows"]]
+        restart_tree(state, links, int(context[SAMPLE_NUMBER]) + 1)

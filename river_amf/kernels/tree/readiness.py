@@ -57,7 +57,7 @@ def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
     few = min(wanted, FEW_SAMPLES)
     n_ready = wanted
     if keeps_rows:
-        n_ready = min(n_ready, len(forest.rows) - forest.counters[0]["n_rows"])
+        n_ready = min(n_ready, forest.handle["most_rows"] - forest.counters[0]["n_rows"])
         if n_ready < few:
             return STORE_FULL
     for t in range(len(forest.trees)):

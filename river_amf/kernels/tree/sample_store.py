@@ -142,7 +142,7 @@ def release_rows(forest: Forest, tree: Tree) -> None:
             clear_rows(node)
             add_box(tree, index)
             hull_of_rows(forest, tree, row, box_of(tree, node))
-    for row in range(len(tree.links)):
+    for row in range(forest.counters[0]["n_rows"]):
         tree.links[row] = UNLISTED
 
 
