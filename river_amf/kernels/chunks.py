@@ -22,6 +22,7 @@ from river_amf.kernels.numba_tools.arrays import (
     tree_of,
 )
 from river_amf.kernels.numba_tools.compilation import kernel
+from river_amf.kernels.sample_weights import weigh_sample
 from river_amf.kernels.tree import sample_store
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import needs_tree_votes, tree_lacks
@@ -44,6 +45,8 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
         x = samples.clipped[i - start]
         clip_outliers(forest, samples.values[i], n_features, x)
         is_learned = learns and samples.weights[i] > 0.0
+        if is_learned:
+            samples.weights[i] = weigh_sample(forest, samples.weights[i])
         for timescale in range(len(forest.standards)):
             by_kind.standardise(
                 forest, timescale, x, is_learned, samples.standardised[timescale, i - start]

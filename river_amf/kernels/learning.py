@@ -27,6 +27,7 @@ from river_amf.kernels.numba_tools.arrays import (
 )
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
 from river_amf.kernels.regression.target_pool import recent_values
+from river_amf.kernels.sample_weights import weigh_sample
 from river_amf.kernels.tree import sample_store
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
 from river_amf.kernels.tree.readiness import count_ready, has_experts, needs_tree_votes
@@ -114,6 +115,7 @@ def learn_sample(
             has_votes = was_predicted and is_now and settings["learns_vote"] > 0
             for voter in range(len(forest.votes) if has_votes else 0):
                 copy_vote(votes_before[voter, 0], forest.votes[voter, 0])
+        weight = weigh_sample(forest, weight)
         clip_outliers(forest, values[0], n_features, values[1])
         forest.tree_targets[0] = target
         if has_experts(settings):
@@ -131,6 +133,7 @@ def learn_sample(
         handle["version"] += 1
         counters["n_learned"] += 1
         handle["target"], handle["weight"] = target, weight
+    weight = handle["weight"]
     has_late_votes = context[layout.DELAY] > 0.0
     votes = forest.late_votes if has_late_votes else forest.votes
     n_tree_targets = len(forest.tree_targets)
