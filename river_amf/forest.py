@@ -17,6 +17,7 @@ from river_amf.engine.restoring import engine_of_file, engine_to_file
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames
 from river_amf.inputs.kinds import check_weight
+from river_amf.inputs.labels import Targets
 from river_amf.inputs.schema import Schema
 from river_amf.parameters import Parameters
 from river_amf.persistence import Saved
@@ -34,9 +35,11 @@ class Forest(Ensemble, Saved, Parameters):
 
     _engine: Engine
 
-    def _set_parameters(self, values: dict[str, Any]) -> None:
+    def _begin(self, values: dict[str, Any]) -> None:
+        """Set the parameters, and begin with nothing learned."""
         for name in self._checks:
             setattr(self, name, values[name])
+        self._engine = Engine(Targets() if self._task == REGRESSION else None)
 
     @property
     def _has_learned(self) -> bool:

@@ -181,8 +181,6 @@ SAMPLE = _record(
 
 # What a forest predicts.
 CLASSIFICATION, REGRESSION = 0, 1
-TASKS = ("classification", "regression")
-
 
 # The kinds of forests that kernels are compiled for. A plain classifier has neither experts, words,
 # a learned vote, relevance, fading nor restarts.
@@ -318,9 +316,6 @@ FIELDS = {
     "links": Field(np.int32, ("tree", "row")),
     "phases": Field(np.float64, ("draw", "cosine"), is_copied=False),
     "directions": Field(np.float64, ("draw", "feature", "cosine"), is_copied=False),
-    "standardised": Field(np.float64, ("timescale", "feature"), is_copied=False),
-    "inputs": Field(np.float64, ("linear_model", 2, "input"), is_copied=False),
-    "terms": Field(np.float64, ("fit", 4, "wave"), is_copied=False),
     "tree_targets": Field(np.float64, ("tree_target",), is_copied=False),
     "votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
     "context": Field(np.float64, ("context",), is_copied=False),
@@ -372,7 +367,7 @@ HANDLE = np.dtype(
         ("next_tree", "i8"),  # where to resume in the middle of a sample, else -1
         ("target", "f8"),  # of that sample: the index of its label, or a number
         ("weight", "f8"),
-        ("n_late", "i8"),  # number of trees that kept samples before it
+        ("n_late", "i8"),  # number of trees that kept samples before it, or before a chunk
     ]
 )
 
@@ -386,11 +381,11 @@ BLOCK_FIELDS = {
     "contexts": Field(np.float64, ("chunk", "context")),
     "late_votes": Field(np.float64, ("voter", "late", "vote")),  # from when they were predicted
     "clipped": Field(np.float64, ("chunk", "feature")),  # samples without outliers
-    "tree_targets": Field(np.float64, ("tree_target", "chunk")),  # what the trees learn
-    "intensities": Field(np.float64, ("tree_target", "chunk", "feature")),  # when each is learned
+    "tree_targets": Field(np.float64, ("chunk", "tree_target")),  # what the trees learn
+    "intensities": Field(np.float64, ("chunk", "tree_target", "feature")),  # when each is learned
     "rows": Field(np.int64, ("chunk",)),  # in the store
     "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
-    "standardised": Field(np.float64, ("timescale", "chunk", "feature")),
+    "standardised": Field(np.float64, ("chunk", "timescale", "feature")),
     "inputs": Field(np.float64, ("linear_model", 2, "input")),  # one sample, as each model takes it
     "terms": Field(np.float64, ("fit", 4, "wave")),  # one sample, as the trends take it
     "next_samples": Field(np.int64, ("voter",)),  # where each tree or linear model resumes
@@ -400,8 +395,7 @@ BLOCK = np.dtype(
     [(name, "i8") for name in BLOCK_FIELDS]
     + [(f"{axis}_capacity", "i8") for axis in BLOCK_AXES]
     + [("predicts", "i8"), ("learns", "i8")]
-    # how far the chunk under way is (`kernels.chunks`), and how many trees kept samples before it
-    + [("stage", "i8"), ("n_late", "i8")]
+    + [("stage", "i8")]  # how far the chunk under way is (`kernels.chunks`)
 )
 
 # A pickle holds the arrays as they are, so a release with another layout cannot read it.

@@ -70,6 +70,7 @@ WEIGHTED = [(x, y, w * (i % 13 != 5)) for i, (x, y, w) in enumerate(STREAM)]
 CASES["linear"] = (AMFClassifier, LINEAR, WEIGHTED)
 
 
+@pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize(("kind", "parameters", "stream"), CASES.values(), ids=CASES)
 def test_blocks_copies_and_files_equal_rows(kind, parameters, stream):
     is_regressor = issubclass(kind, AMFRegressor)

@@ -53,6 +53,13 @@ def test_errors_of_the_system_are_those_of_open(tmp_path):
     assert [*tmp_path.iterdir()] == [pipe]
 
 
+def test_symbolic_link_stays(path):
+    link = path.with_name("link")
+    link.symlink_to(path)
+    AMFClassifier().save(link)
+    assert link.is_symlink() and isinstance(river_amf.load(path), AMFClassifier)
+
+
 def test_permissions_are_of_open_or_of_the_old_file(path):
     old = os.umask(0o027)
     try:

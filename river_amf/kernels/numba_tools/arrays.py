@@ -75,21 +75,16 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]
 
 
 @hot
-def inputs_of(address: int, forest: Forest) -> tuple[Array, Array]:
-    """More of them: the standardised sample, and the inputs of the linear models."""
-    at, inputs = forest.handle, forest.inputs.shape
-    timescales = len(forest.standards), forest.intensity.shape[1]
+def inputs_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
+    """Return the others: standardised sample, inputs of linear models, terms of trends."""
+    at, timescales = forest.handle, (len(forest.standards), forest.intensity.shape[1])
+    inputs = at["linear_model_capacity"], 2, at["input_capacity"]
+    terms = at["fit_capacity"], 4, at["wave_capacity"]
     return (
         array_at(address + at["standardised_place"], timescales, np.float64),
-        array_at(address + at["inputs_place"], (inputs[0], inputs[1], inputs[2]), np.float64),
+        array_at(address + at["inputs_place"], inputs, np.float64),
+        array_at(address + at["terms_place"], terms, np.float64),
     )
-
-
-@view
-def terms_of(address: int, forest: Forest) -> Array:
-    """Return the last of them: the terms that the trends take, in the place of linear models."""
-    place = forest.handle["terms_place"]
-    return array_at(address + place, (4, forest.terms.shape[2]), np.float64)
 
 
 @hot

@@ -30,13 +30,6 @@ def needs_tree_votes(settings: Record) -> bool:
 
 
 @hot
-def has_experts(settings: Record) -> bool:
-    """Return whether anything besides the trees learns from a sample."""
-    has_models = settings["n_linear_models"] > 0 or settings["n_trends"] > 0
-    return has_models or settings["n_words"] > 0
-
-
-@hot
 def missing_capacity(
     settings: Record, state: Record, n_splits: int, node_capacity: int, box_capacity: int
 ) -> int:
