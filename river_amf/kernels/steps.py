@@ -10,9 +10,9 @@ from __future__ import annotations
 from river_amf.kernels import by_kind
 from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vote
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
+from river_amf.kernels.features.sample_weights import weigh_sample
 from river_amf.kernels.numba_tools.arrays import NOTHING, Array, Forest, tree_of
 from river_amf.kernels.numba_tools.compilation import hot
-from river_amf.kernels.sample_weights import weigh_sample
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import tree_lacks
 from river_amf.kernels.tree.sample_store import is_keeping_rows, store_row
