@@ -161,9 +161,13 @@ class Forest(Ensemble, Saved, Parameters):
             Label: any hashable except None and NaN. For a regressor the target: a finite number
             within 1e100 of the first one.
         w
-            Sample weight, from 0 to 1e300. A weight of 0 changes nothing. In a classifier, a weight
-            of 2 has the same effect as learning the sample twice, unless fading, relevance,
-            restarts or a learned vote is used; in a regressor, the two differ slightly.
+            Sample weight, from 0 to 1e300. A weight of 0 changes nothing. With `vote="learned"`
+            weights are relative, to the mean of those so far, each weighted by itself: 20 and 1
+            are the same as 1 and 0.05. With `vote="mean"`, as in the paper, a weight of w stands
+            for w samples that agree: a sample of weight 20 proves itself 20 times, and its node
+            predicts its label with confidence, so let the largest weight be 1. For labels, a
+            weight of 2 then has the same effect as learning the sample twice, unless fading,
+            relevance or restarts are used; for real targets, the two differ slightly.
 
         Raises
         ------

@@ -281,7 +281,7 @@ class NaiveTree(RestartingTree):
                 log_g = log_add(-softplus(-r) + log_p, -softplus(r) + log_g)
             node.share = mixture.share
             log_g += self.log_growth.get(node, 0.0)
-        self.fading_share += min(sample.weight, 1.0) * (part - self.fading_share) / SHARE_MEMORY
+        self.fading_share += (part - self.fading_share) / SHARE_MEMORY
 
     def after_insertion(self, parent, below):
         """Let a new parent take over from the node below it (DESIGN.md: structural changes)."""
@@ -373,7 +373,7 @@ class NaiveForest(GrowingForest):
             log_votes = self.linear_models.log_votes(row, len(self.labels))
             if late:
                 log_votes = [[*vote, *[LEAST_LOG_P] * n_new] for vote in late.votes[1]]
-            trust = min(w, 1.0) / (1 + delay / DELAY_SCALE)
+            trust = w / (1 + delay / DELAY_SCALE)
             self._learn_vote(of_trees, log_votes, label, trust, restarted)
             self.linear_models.learn(row, label, w, len(self.labels))
             for column in forgotten:

@@ -6,6 +6,7 @@ from `GrowingNode`, `GrowingTree` and `GrowingForest`.
 """
 
 import math
+import operator
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, ClassVar
@@ -15,6 +16,7 @@ from naive_features import MASK32, Columns
 from naive_pending import Pending
 
 N_IN_A_ROW = 48  # nodes among which a full tree looks for a split to undo
+KEPT_WEIGHT = 0.9995  # of the share of each weight in the mean of all, at every later sample
 MORE = 1.0 + 1e-9  # a split is less useful than another if it is so by this factor
 
 
@@ -349,6 +351,7 @@ class GrowingForest(Columns):
         keys = zip(random_states, tree_keys, strict=True)
         self.trees = [self.tree_kind(self, *of_tree) for of_tree in keys]
         self.pending = Pending(self.max_delayed_labels)
+        self.weights = []
 
     def fading_share(self):
         """Return the running share of the faded estimators in the predictions, 0 without fading."""
@@ -362,4 +365,13 @@ class GrowingForest(Columns):
         if w > 0:
             x = self.checked(x)
             self.admit_categories(x)
-            self.learn(x, y, float(w), at_once)
+            self.learn(x, y, self.weigh(float(w)), at_once)
+
+    def weigh(self, w):
+        """Return a weight; for a learned vote divided by the mean of all, so weighted."""
+        if self.vote == "mean":
+            return w
+        self.weights.append(w)
+        shares = [v * KEPT_WEIGHT**age for age, v in enumerate(reversed(self.weights))]
+        mean = math.fsum(map(operator.mul, shares, reversed(self.weights))) / math.fsum(shares)
+        return w / mean

@@ -140,7 +140,7 @@ class LinearModel:
             gradient = math.exp(log_p) - (c == label)
             if abs(gradient) < LEAST_GRADIENT:
                 continue
-            gradient *= min(weight, 1.0)
+            gradient *= weight
             for i, u in present.items():
                 squares = FADING * self.squares[c, i] + (gradient * u) ** 2
                 self.squares[c, i] = max(squares, LEAST_SQUARES)

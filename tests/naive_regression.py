@@ -237,7 +237,7 @@ class RegressionTree(RestartingTree):
         # nodes that were there before the growth still have the odds from before it
         masses = self.masses(path, self.log_odds() | before)
         share = math.fsum(mass * node.share for mass, node in zip(masses, path, strict=True))
-        self.fading_share += min(sample.weight, 1.0) * (share - self.fading_share) / SHARE_MEMORY
+        self.fading_share += (share - self.fading_share) / SHARE_MEMORY
         for node, (log_p, share) in zip(path, scores, strict=True):
             node.log_densities.append(log_p)
             node.share = share

@@ -13,8 +13,9 @@ LEAST_SURPLUS = 0.05
 
 def running_mean(values, rate):
     """Return the mean in which a new value has the weight `rate`, or more while there are few."""
-    mean = 0.0
-    for n, (value, trust) in enumerate(values, start=1):
+    mean = n = 0.0
+    for value, trust in values:
+        n += trust
         mean += trust * (value - mean) * max(rate, 1 / n)
     return mean
 
@@ -33,9 +34,13 @@ class RestartingTree(GrowingTree):
         threshold = self.forest.drift_threshold
         return threshold is not None and self.forest.trees.index(self) % 2 == 1
 
+    def n_losses(self):
+        """Return the number of losses, each counted by its weight."""
+        return math.fsum(trust for _, trust in self.losses)
+
     def is_outdated(self):
         """Return whether the losses are far higher than usual."""
-        if len(self.losses) <= LEAST_LOSSES:
+        if self.n_losses() <= LEAST_LOSSES:
             return False
         recent = running_mean(self.losses, RECENT_RATE)
         usual = running_mean(self.losses, USUAL_RATE)

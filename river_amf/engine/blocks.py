@@ -24,7 +24,7 @@ from river_amf.engine.engine import Engine
 from river_amf.engine.growth import Learned, growth_factor, with_ready
 from river_amf.engine.lock import Guarded
 from river_amf.engine.restoring import content_of, engine_of
-from river_amf.engine.settings import Parameters
+from river_amf.engine.settings import Parameters, largest_total
 from river_amf.inputs.columns import (
     NewCategory,
     encode_to_learn,
@@ -145,7 +145,8 @@ class _Learner:
             if self.parameters.max_words is None:
                 raise
             odd, n_new_labels = self._odd_rows_of_words()
-        check_totals(engine.weight_of(0), weights, self.parameters._task, are_rows=True)
+        largest = largest_total(self.parameters)
+        check_totals(engine.weight_of(0), weights, largest, are_rows=True)
         self.n_known = np.zeros(len(weights), np.int64)
         self.answers = labels.blank_answers(len(weights), n_new_labels)
         start = 0
@@ -245,7 +246,7 @@ class _Learner:
         schema, arena = engine.learned
         assert arena is not None
         n_left = len(block.values) - start
-        factor = growth_factor(engine.weight_of(0), n_left)
+        factor = growth_factor(int(arena.n_learned[0]), n_left)
         arena, n_ready = with_ready(arena, min(block.chunk, n_left), factor)
         stop = start + n_ready
         new = [category for category in categories if start <= category.row < stop]

@@ -18,7 +18,7 @@ from river_amf import kernels
 from river_amf.engine.growth import Learned, admitted, with_capacity, with_columns
 from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
-from river_amf.engine.settings import Parameters, begin, schema_of
+from river_amf.engine.settings import Parameters, begin, largest_total, schema_of
 from river_amf.explain.experts import ExpertOutputs
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
@@ -123,7 +123,8 @@ class Engine(Guarded):
         if status == INFINITE:
             self.schema.read_features(x)  # raises
         elif status == TOO_HEAVY:
-            check_totals(self.weight_of(0), [weight], self.arena.task)  # raises
+            largest = float(self.arena.settings["largest_total"][0])
+            check_totals(self.weight_of(0), [weight], largest)  # raises
 
     def _run(
         self, target: float, weight: float, is_late: bool = False, status: int | None = None
@@ -157,7 +158,7 @@ class Engine(Guarded):
     ) -> None:
         """Learn a sample that brings a new label, features, words or categories."""
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
-            check_totals(self.weight_of(0), [weight], parameters._task)
+            check_totals(self.weight_of(0), [weight], largest_total(parameters))
         before, is_at_once = self.schema, self.late.take_back(*self.learned, reading.row)
         self.pending = functools.partial(before.cut, before.mark())
         learned, row = admitted(learned, reading, parameters)

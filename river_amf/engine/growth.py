@@ -120,9 +120,9 @@ def with_capacity(arena: Arena, missing: int, factor: float = 2.0) -> Arena:
     return arena
 
 
-def growth_factor(weight: float, to_come: int) -> float:
-    """Return the factor by which to enlarge full arrays, after a weight, for samples to come."""
+def growth_factor(n_learned: int, to_come: int) -> float:
+    """Return the factor by which to enlarge full arrays, given the samples so far and to come."""
     # About what those samples will need, so that the arrays are seldom moved. Trees grow a little
     # more slowly than the stream.
-    factor = math.pow(1.0 + to_come / max(weight, 1.0), 0.8)
+    factor = math.pow(1.0 + to_come / max(n_learned, 1), 0.8)
     return min(max(_LEAST_GROWTH, factor), _MOST_GROWTH)

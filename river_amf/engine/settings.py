@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Hashable
 from typing import Any
 
@@ -89,7 +90,8 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     """Return the settings that follow from the parameters and the number of classes."""
     settings = np.zeros(1, layout.SETTINGS)
     settings["task"] = parameters._task
-    settings["largest_total"] = layout.LARGEST_TOTALS[parameters._task]
+    settings["largest_total"] = largest_total(parameters)
+    settings["weighs_relatively"] = parameters.vote == "learned"
     settings["step"] = parameters.step
     settings["log_split"] = math.log(parameters.split_prior)
     settings["log_stop"] = math.log1p(-parameters.split_prior)
@@ -124,6 +126,12 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     settings["max_split_words"] = most_columns(parameters)
     settings["has_sparse_expert"] = has_words(parameters) and has_linear_models(parameters)
     return settings
+
+
+def largest_total(parameters: Parameters) -> float:
+    """Return what the weights of all samples may sum to."""
+    is_bounded = parameters.vote == "mean"  # else weights are relative
+    return layout.LARGEST_TOTALS[parameters._task] if is_bounded else sys.float_info.max
 
 
 def schema_of(parameters: Parameters, labels: Any, warned: set[Hashable]) -> Schema:

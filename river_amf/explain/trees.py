@@ -97,7 +97,7 @@ class Ensemble:
 
     @property
     def n_samples(self: Any) -> float:
-        """Sum of the weights of the samples learned, by default their number."""
+        """Sum of the weights of the samples learned, by default their number; see `learn_one`."""
         return float(self._read(self._engine.weight_of, 0))  # the first tree never restarts
 
     def n_drifts_detected(self: Any, tree_id: int | None = None) -> int:

@@ -207,14 +207,18 @@ def check_weight(w: Any) -> float:
 
 
 def check_totals(
-    total: float, weights: Any, task: int = CLASSIFICATION, *, are_rows: bool = False
+    total: float,
+    weights: Any,
+    largest: float = LARGEST_TOTALS[CLASSIFICATION],
+    *,
+    are_rows: bool = False,
 ) -> None:
     """Raise ValueError if the sum of all weights, `total` so far, would be too large."""
     totals = np.cumsum(np.concatenate([[total], weights]))[1:]
-    too_heavy = np.flatnonzero(~(totals <= LARGEST_TOTALS[task]))
+    too_heavy = np.flatnonzero(~(totals <= largest))
     if len(too_heavy):
         row = int(too_heavy[0])
         raise InvalidValue(
             f"{f'row {row}: ' * are_rows}with w={float(weights[row])!r}, the weights of all "
-            f"samples would sum to more than {LARGEST_TOTALS[task]:g}; divide them by a constant"
+            f"samples would sum to more than {largest:g}; divide them by a constant"
         )

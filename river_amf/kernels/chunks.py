@@ -29,7 +29,7 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
         values, x, context = samples.values[i], samples.clipped[k], samples.contexts[k]
         z, terms, votes = samples.standardised[k], samples.terms, samples.votes
         is_learned = learns and weight > 0.0
-        steps.begin_sample(
+        samples.weights[i] = steps.begin_sample(
             forest, values, x, z, terms, votes, k, True, is_learned, target, weight, context
         )
         samples.rows[k] = forest.counters[0]["n_rows"] - 1

@@ -113,7 +113,7 @@ def learn_sample(
             for voter in range(len(votes) if has_votes else 0):
                 copy_vote(votes_before[voter, 0], votes[voter, 0])
         predicts = not has_votes
-        steps.begin_sample(
+        weight = steps.begin_sample(
             forest,
             values[0],
             values[1],
@@ -130,6 +130,7 @@ def learn_sample(
         if was_predicted:
             made_by[layout.N_LEARNED] = -1.0
         handle["target"], handle["weight"] = target, weight
+    weight = handle["weight"]
     takes_votes = needs_tree_votes(settings) and not has_votes
     row = counters["n_rows"] - 1
     for t in range(max(first_tree, 0), len(trees)):

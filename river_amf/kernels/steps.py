@@ -10,6 +10,7 @@ from __future__ import annotations
 from river_amf.kernels import by_kind
 from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vote
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
+from river_amf.kernels.features.sample_weights import weigh_sample
 from river_amf.kernels.numba_tools.arrays import NOTHING, Array, Forest, tree_of
 from river_amf.kernels.numba_tools.compilation import hot
 from river_amf.kernels.tree.random_numbers import code_row
@@ -32,11 +33,13 @@ def begin_sample(
     target: float,
     weight: float,
     context: Array,
-) -> None:
-    """Prepare a sample for the trees and linear models, and count it if it is learned."""
+) -> float:
+    """Prepare a sample for trees and linear models; count it, and return its weight for them."""
     # This writes `x` without outliers, and the inputs and votes of trends, unless it has been
     # predicted before; and the tree targets, split intensities and newest row of the forest.
     settings, counters = forest.settings[0], forest.counters[0]
+    if learns:
+        weight = weigh_sample(forest, weight)
     clip_outliers(forest, values, settings["n_features"], x)
     for timescale in range(len(standardised)):
         by_kind.standardise(forest, timescale, x, learns, standardised[timescale])
@@ -46,7 +49,7 @@ def begin_sample(
         z, of_trends = standardised[0], terms[0]
         by_kind.follow_trends(forest, x, z, of_trends, votes, i, predicts, learns, target, weight)
     if not learns:
-        return
+        return weight
     update_intensity(forest, values)
     if settings["relevance"]:
         by_kind.weigh_features(forest, values, forest.tree_targets[0], weight)
@@ -55,6 +58,7 @@ def begin_sample(
     context[SAMPLE_NUMBER] = counters["n_learned"]
     counters["n_learned"] += 1
     forest.handle["version"] += 1
+    return weight
 
 
 @hot

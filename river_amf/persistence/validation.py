@@ -96,7 +96,7 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
     settings, trees, samples = arrays["settings"][0], arrays["trees"], arrays["samples"]
     require(_lies(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")
     _check_features(arrays, columns)
-    most = 2.0 * settings["largest_total"]  # as sums are rounded
+    most = 2.0 * layout.LARGEST_TOTALS[int(settings["task"])]  # as sums are rounded
     is_classifier = settings["task"] == layout.CLASSIFICATION
     faded = arrays["faded"][:, :, layout.FADED_SUM : None if is_classifier else layout.FADED_COUNTS]
     sums = arrays["nodes"]["n_samples"], arrays["counts"], faded

@@ -30,8 +30,8 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
         Number of threads; -1 means one per core, and `None` means 1, as elsewhere in scikit-learn.
     class_weight : dict[Any, float] | str | None
         Dict from class to the weight of its rows, by default 1, or (only for `fit`) `"balanced"`
-        for n_samples / (n_classes * n_samples_of_the_class). `partial_fit` multiplies these by
-        `sample_weight`. Rows of weight 0 are not learned.
+        for n_samples / (n_classes * n_samples_of_the_class). They are multiplied by
+        `sample_weight` and divided by the largest product so far. Rows of weight 0 are not learned.
     shuffle : bool
         Whether `fit` learns the rows in random order, drawn from `random_state`. Set it to `False`
         for rows in order of time whose latest are most like those to come: then `fit` does what the
@@ -74,10 +74,9 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
 
         `classes` are all labels that will ever occur, the columns of `predict_proba` from then on.
         Without them, `classes_` holds the labels seen so far.
-        `sample_weight` are weights of rows from 0 (no effect) to 1e300; a weight of 2 is the same
-        as learning a row twice, unless the model fades, tracks relevance or learns its vote. In the
-        first call, one weight must be positive; after that, no parameter but `n_jobs`,
-        `class_weight` and `shuffle` may change.
+        `sample_weight` are weights of rows from 0 (no effect) to 1e300. They are divided by the
+        largest so far, as only their ratios should matter. In the first call, one weight must be
+        positive; after that, no parameter but `n_jobs`, `class_weight` and `shuffle` may change.
 
         Examples
         --------

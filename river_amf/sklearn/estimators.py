@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -37,6 +38,7 @@ class ForestEstimator(BaseEstimator):
     model_: Any
     _parameters: dict[str, Any]  # of the river class, when training started
     _columns: list[Any]
+    _heaviest: float  # the largest weight so far
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -105,11 +107,15 @@ class ForestEstimator(BaseEstimator):
             weights = weights * draft._weigh(targets, classes, is_whole)
         if is_first and not weights.any():
             raise ValueError("sample_weight or class_weight is zero in all rows of the first call")
+        draft._heaviest = min(max(draft._heaviest, weights.max()), sys.float_info.max)
+        if draft._heaviest:
+            weights = weights / draft._heaviest
         order = np.arange(len(targets))
         if is_whole and self.shuffle:
             # The trees draw from the same seed, but from the sequence itself.
             sequence = np.random.SeedSequence(draft.model_.seed, spawn_key=(0,))
-            order = np.random.default_rng(sequence).permutation(order)
+            learned = np.random.default_rng(sequence).permutation(np.flatnonzero(weights))
+            order = np.concatenate([learned, np.flatnonzero(weights == 0.0)])
             rows = rows[order if frames.is_matrix(rows) else order.tolist()]
         try:
             draft._fitted_model().learn_many(rows, targets[order], weights[order])
@@ -126,6 +132,7 @@ class ForestEstimator(BaseEstimator):
         parameters = self._parameters | {"n_jobs": 1 if self.n_jobs is None else self.n_jobs}
         seed = checks.draw_seed(parameters.pop("random_state"))
         self.model_ = self._river(**parameters, seed=seed)
+        self._heaviest = 0.0
 
     def _check_parameters(self) -> None:
         """Raise ValueError if a parameter has changed since training started."""

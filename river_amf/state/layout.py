@@ -24,6 +24,7 @@ def _record(*fields: tuple[str, str]) -> np.dtype[Any]:
 SETTINGS = _record(
     ("task", "i8"),  # CLASSIFICATION or REGRESSION
     ("largest_total", "f8"),  # of the weights of all samples
+    ("weighs_relatively", "i8"),  # whether weights are divided by a typical one
     ("step", "f8"),
     ("log_split", "f8"),  # log b, where b is the split prior
     ("log_stop", "f8"),  # log(1 - b)
@@ -81,6 +82,8 @@ COUNTERS = _record(
     ("slow_weight", "f8"),
     ("last_target", "f8"),
     ("n_learned", "i8"),  # samples
+    ("recent_weight", "f8"),  # faded sum of their weights,
+    ("typical_weight", "f8"),  # and the mean of these, each counted by itself
     ("early_least", "f8"),  # of the first few targets, less the very first
     ("early_largest", "f8"),
 )
@@ -94,7 +97,7 @@ TREE = _record(
     ("n_boxes", "i8"),
     ("faded_share", "f8"),  # of the faded estimators in its predictions, a running mean
     ("vote_weight", "f8"),  # in a learned vote
-    ("n_losses", "i8"),  # number of losses in its two running means, if it may restart
+    ("n_losses", "f8"),  # in its two running means, if it may restart; each counts at most 1
     ("n_restarts", "i8"),  # how often it has restarted
     ("restarted_at", "i8"),  # number of samples that the forest had learned by then
     ("recent_loss", "f8"),

@@ -38,7 +38,7 @@ def replay(model, tree, node, samples):
 def test_shares_counts_and_odds_equal_replays(stream, parameters, fading_factor):
     # Invariant (b) with fading (DESIGN.md: invariants). Nothing is missing, so the table shows
     # which samples a node has learned; with n_classes given, no prior changes midway.
-    parameters |= {"n_classes": 3, "dirichlet": 0.2, "max_categories": None}
+    parameters |= {"n_classes": 3, "dirichlet": 0.2, "max_categories": None, "vote": "mean"}
     model = AMFClassifier(n_estimators=2, fading_factor=fading_factor, seed=1, **parameters)
     for x, y, w in stream:
         model.learn_one(x, y, w=w)

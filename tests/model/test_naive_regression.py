@@ -69,7 +69,7 @@ def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
 
     arena, expected = model._arena, reference.trees[tree]
     for row, node in same_nodes(model, tree, expected, 1e-9):
-        assert row["n_samples"] == node.n_samples()
+        assert row["n_samples"] == pytest.approx(node.n_samples(), rel=1e-12)
         check_same_sums(arena.targets[tree, row.name], node.sums())
         if model.fading_factor is not None:
             faded, sums = arena.faded[tree, row.name], node.faded_sums()

@@ -32,6 +32,7 @@ from sklearn import datasets
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_selection import SelectFromModel
+from sklearn.metrics import balanced_accuracy_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import shuffle
@@ -85,7 +86,8 @@ VARIANTS = {
 @pytest.mark.parametrize(("kind", "parameters"), VARIANTS.values(), ids=VARIANTS)
 def test_fit_equals_river_model(kind, parameters, weights):
     y = targets_of(kind)
-    assert_learned(small(kind, **parameters).fit(X, y, weights), X, y, weights)
+    scaled = None if weights is None else weights / weights.max()
+    assert_learned(small(kind, **parameters).fit(X, y, weights), X, y, scaled)
 
 
 @pytest.mark.parametrize("size", [1, 30, 1000])
@@ -97,7 +99,9 @@ def test_partial_fit_equals_river_model(kind, size):
         if start > 0 or WEIGHTS[part].any():
             estimator.partial_fit(X[part], y[part], sample_weight=WEIGHTS[part])
             estimator = pickle.loads(pickle.dumps(estimator)) if start % 40 == 0 else estimator
-    assert_learned(estimator, X, y, WEIGHTS)
+    largest = np.maximum.accumulate(WEIGHTS)
+    ends = np.minimum(np.arange(len(y)) // size * size + size, len(y)) - 1  # of the blocks
+    assert_learned(estimator, X, y, WEIGHTS / largest[ends].clip(1e-9))
 
 
 # The order of rows
@@ -107,8 +111,11 @@ def test_partial_fit_equals_river_model(kind, size):
 def test_shuffle_draws_from_random_state(kind):
     y = targets_of(kind)
     estimator = small(kind, shuffle=True).fit(X, y, WEIGHTS)
-    order = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,))).permutation(len(y))
-    assert_learned(estimator, X[order], y[order], WEIGHTS[order])
+    rng, learned = np.random.default_rng(np.random.SeedSequence(3, spawn_key=(0,))), WEIGHTS > 0
+    order = rng.permutation(np.flatnonzero(learned))  # rows of weight 0 make no difference
+    assert_learned(estimator, X[order], y[order], WEIGHTS[order] / WEIGHTS.max())
+    few = small(kind, shuffle=True).fit(X[learned], y[learned], WEIGHTS[learned])
+    np.testing.assert_array_equal(answers(few, X), answers(estimator, X))
     assert estimator.model_.seed == 3
     twin, other = (clone(estimator).set_params(random_state=seed) for seed in (3, 4))
     np.testing.assert_array_equal(answers(twin.fit(X, y, WEIGHTS), X), answers(estimator, X))
@@ -396,7 +403,18 @@ def test_class_weight_is_weight_of_rows(class_weight):
     estimator = small(class_weight=class_weight).fit(X, Y, WEIGHTS)
     is_dict = isinstance(class_weight, dict)
     weights = dict.fromkeys(Y.tolist(), 1.0) | class_weight if is_dict else class_weight
-    assert_learned(estimator, X, Y, WEIGHTS * compute_sample_weight(weights, Y))
+    products = WEIGHTS * compute_sample_weight(weights, Y)
+    assert_learned(estimator, X, Y, products / products.max())
+
+
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_balanced_weights_find_rare_class(kind):
+    # where HistGradientBoostingClassifier with the same weights has a balanced accuracy of 0.645
+    rng = np.random.default_rng(3)
+    rows = rng.normal(size=(9000, 5))
+    y = rng.random(9000) < 1 / (1 + np.exp(5 - rows @ [1.0, -1.0, 0.5, 0.0, 0.0]))
+    model = kind(class_weight="balanced", random_state=1).fit(rows[:6000], y[:6000])
+    assert balanced_accuracy_score(y[6000:], model.predict(rows[6000:])) > 0.6
 
 
 def test_class_weight_may_change():
@@ -407,6 +425,7 @@ def test_class_weight_may_change():
         estimator.partial_fit(X[part], Y[part], sample_weight=WEIGHTS[part])
     factors = WEIGHTS * [{"tall": 2.0, "deep": 0.0}.get(label, 1.0) for label in Y]
     factors[:100] = 1.0
+    factors[100:] /= factors.max()  # which the first of the other blocks has
     assert_learned(estimator, X, Y, factors)
     learned = small(class_weight={"deep": 0.0}).partial_fit(X, Y).classes_.tolist()
     assert learned == ["broad", "tall"]  # a class of weight 0 is not seen

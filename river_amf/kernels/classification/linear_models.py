@@ -115,7 +115,7 @@ def learn_linear_model(
     forest: Forest, v: int, x: Array, inputs: Array, vote: Array, label: int, weight: float
 ) -> None:
     """Learn a sample in a linear model that has just predicted it."""
-    settings, trust = forest.settings[0], weight if weight < 1.0 else 1.0
+    settings = forest.settings[0]
     n_labels, n_features = settings["n_labels"], settings["n_features"]
     step, n_inputs = COSINE_STEP, 1 + N_COSINES
     if v == LOGISTIC:  # (DESIGN.md: linear experts)
@@ -125,7 +125,7 @@ def learn_linear_model(
         error = math.exp(vote[c]) - (c == label)
         if abs(error) < TINY_ERROR:
             continue
-        error *= trust
+        error *= weight
         weights, squares = forest.linear_coefficients[v, c], forest.linear_squares[v, c]
         for i in range(n_inputs):
             value = inputs[0, i]

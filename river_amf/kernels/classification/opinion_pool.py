@@ -89,7 +89,7 @@ def learn_vote(
     label = int(target)
     proba = forest.pooled
     pool_votes(forest, votes, i, proba)
-    trust = slowed(min(weight, 1.0), context)
+    trust = slowed(weight, context)
     for t in range(n_trees):
         if context[RESTARTED + t] > 0.0:
             continue

@@ -65,7 +65,7 @@ def predict_sparse(forest: Forest, words: Array, vote: Array) -> None:
 def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: float) -> None:
     """Learn a sample in the linear model of the words, given its prediction: a step of AdaGrad."""
     n_labels = forest.settings[0]["n_labels"]
-    errors, trust = forest.pooled, min(weight, 1.0)
+    errors = forest.pooled
     for c in range(n_labels):
         errors[c] = math.exp(vote[c]) - (c == label)
     for i in range(-1, len(words)):
@@ -75,7 +75,7 @@ def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: 
             value = input_of(forest.words[slot], words[i, 1])
         for c in range(n_labels):
             if abs(errors[c]) >= TINY_ERROR:
-                gradient = trust * errors[c] * value
+                gradient = weight * errors[c] * value
                 forest.word_squares[slot, c] += gradient * gradient
                 step = STEP * gradient / math.sqrt(forest.word_squares[slot, c])
                 forest.word_weights[slot, c] -= step

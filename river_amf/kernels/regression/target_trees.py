@@ -118,7 +118,7 @@ def score_downwards(
         above = estimate
         index = following
     if settings["fades"]:
-        estimates.note_share(tree.state, faded_share, weight)
+        estimates.note_share(tree.state, faded_share)
     return least > 0.0 and not by_logarithms
 
 

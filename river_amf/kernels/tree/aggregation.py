@@ -77,7 +77,7 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
         node["n_samples"] += 1.0
         index = node["parent"]
     if tree.settings["fades"]:
-        estimates.note_share(tree.state, faded_share, 1.0)
+        estimates.note_share(tree.state, faded_share)
 
 
 @helper
@@ -116,7 +116,7 @@ def aggregate_any_weight(
         node["n_samples"] = n_samples + weight
         index = node["parent"]
     if tree.settings["fades"]:
-        estimates.note_share(tree.state, faded_share, weight)
+        estimates.note_share(tree.state, faded_share)
 
 
 @hot

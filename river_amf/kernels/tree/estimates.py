@@ -254,6 +254,6 @@ def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
 
 
 @hot
-def note_share(state: Record, faded_share: float, weight: float) -> None:
+def note_share(state: Record, faded_share: float) -> None:
     """Update the running mean of the faded estimators' share in a tree's predictions."""
-    state["faded_share"] += min(weight, 1.0) * (faded_share - state["faded_share"]) / SHARE_MEMORY
+    state["faded_share"] += (faded_share - state["faded_share"]) / SHARE_MEMORY

@@ -28,11 +28,11 @@ def may_restart(settings: Record, t: int) -> bool:
 @hot
 def count_loss(state: Record, loss: float, weight: float) -> None:
     """Count a loss in the two running means of a tree."""
-    n_losses = state["n_losses"] + 1
-    recent, usual = state["recent_loss"], state["usual_loss"]
     trust = min(weight, 1.0)
-    recent += trust * (loss - recent) * max(RECENT_RATE, 1.0 / n_losses)
-    usual += trust * (loss - usual) * max(USUAL_RATE, 1.0 / n_losses)
+    n_losses = state["n_losses"] + trust
+    recent, usual = state["recent_loss"], state["usual_loss"]
+    recent += (loss - recent) * max(trust * RECENT_RATE, trust / n_losses)
+    usual += (loss - usual) * max(trust * USUAL_RATE, trust / n_losses)
     state["n_losses"] = n_losses
     state["recent_loss"], state["usual_loss"] = recent, usual
 

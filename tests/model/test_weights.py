@@ -1,0 +1,92 @@
+"""Weights of samples are relative with a learned vote (DESIGN.md: sample weights)."""
+
+import math
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+
+RNG = np.random.default_rng(1)
+X = pd.DataFrame(RNG.normal(size=(4000, 4)), columns=[*"abcd"])
+SCORES = X["a"] - X["b"] + 0.5 * X["c"]
+P = 1 / (1 + np.exp(5 - SCORES))
+RARE = RNG.random(len(X)) < P  # 2 % are true
+TARGETS = SCORES + RNG.normal(size=len(X))
+DRAWN = RNG.exponential(size=len(X))
+EXTREME = np.array([1e300, 5e-324, 1.0, 1e-300, 3.0])[np.arange(300) % 5]
+
+KINDS = [
+    lambda: AMFClassifier(5, vote="learned", seed=1),
+    lambda: AdaptiveAMFClassifier(5, seed=1),
+    lambda: AMFRegressor(5, seed=1),
+    lambda: AdaptiveAMFRegressor(5, seed=1),
+]
+NAMES = ["learned", "adaptive", "regressor", "adaptive regressor"]
+kinds = pytest.mark.parametrize("kind", KINDS, ids=NAMES)
+classifiers = pytest.mark.parametrize("kind", KINDS[:2], ids=NAMES[:2])
+regressors = pytest.mark.parametrize("kind", KINDS[2:], ids=NAMES[2:])
+
+
+def predicted(model, weights, n=4000):
+    """Predict each row before it is learned: p(True), or the target."""
+    y, weights = (RARE if isinstance(model, AMFClassifier) else TARGETS)[:n], weights[:n]
+    if isinstance(model, AMFClassifier):
+        return model.predict_proba_then_learn_many(X[:n], y, weights)[True].to_numpy()
+    return model.predict_then_learn_many(X[:n], y, weights).to_numpy()
+
+
+@classifiers
+def test_only_ratios_of_class_weights_matter(kind):
+    heavy, light = (predicted(kind(), np.where(RARE, *w)) for w in ((20.0, 1.0), (1.0, 0.05)))
+    assert heavy[100:].mean() == pytest.approx(light[100:].mean(), abs=0.02)
+    weighted = 20 * P / (20 * P + 1 - P)
+    assert heavy[100:].mean() == pytest.approx(weighted.mean(), abs=0.03)  # 0.19, of rows 0.02
+
+
+@classifiers
+@pytest.mark.parametrize("factor", [10.0, 100.0])
+def test_factor_of_weights_changes_no_log_loss(kind, factor):
+    proba = [predicted(kind(), scale * DRAWN)[100:] for scale in (1.0, factor)]
+    losses = [-np.log(np.where(RARE[100:], p, 1 - p).clip(1e-9)).mean() for p in proba]
+    assert losses[0] == pytest.approx(losses[1], abs=0.02)
+
+
+@regressors
+@pytest.mark.parametrize("factor", [10.0, 100.0])
+def test_factor_of_weights_changes_no_coverage(kind, factor):
+    covered = []
+    for scale in (1.0, factor):
+        model = kind()
+        model.learn_many(X[:2000], TARGETS[:2000], scale * DRAWN[:2000])
+        ends = model.predict_interval_many(X[2000:], 0.9).to_numpy()
+        covered.append(((ends[:, 0] <= TARGETS[2000:]) & (TARGETS[2000:] <= ends[:, 1])).mean())
+    assert covered[0] == pytest.approx(covered[1], abs=0.05) and covered[0] > 0.85
+
+
+@kinds
+def test_equal_weights_are_weights_of_one(kind):
+    ones, others = (predicted(kind(), np.full(500, w), 500) for w in (1.0, 0.3))
+    np.testing.assert_array_equal(ones, others)
+
+
+@kinds
+def test_extreme_weights_in_blocks_equal_rows(kind):
+    rows, model = kind(), kind()
+    y = (RARE if isinstance(model, AMFClassifier) else TARGETS)[:300]
+    for x, target, w in zip(X[:300].to_dict("records"), y.tolist(), EXTREME.tolist(), strict=True):
+        rows.learn_one(x, target, w)
+    model.learn_many(X[:100], y[:100], EXTREME[:100])
+    model = pickle.loads(pickle.dumps(model))
+    model.learn_many(X[100:300], y[100:300], EXTREME[100:])
+    assert pickle.dumps(model) == pickle.dumps(rows)
+    assert math.isfinite(predicted(model, np.ones(9), 9).sum())
+
+
+def test_heavy_weight_is_limited():
+    model = AMFClassifier(1, vote="learned", seed=1)
+    for w in [*[1.0] * 5000, 45.0]:
+        model.learn_one({"a": 1.0}, True, w)
+    assert 5015.0 < model.n_samples < 5023.0
