@@ -282,17 +282,18 @@ def _run_chunk(engine: Engine, block: Block, rows: range, n_jobs: int, pools: Po
 
 
 def _calls(arena: Arena, block: Block, rows: range, n_jobs: int) -> list[Callable[[], int]]:
-    """Return calls that run rows through all trees and linear models, one for each thread."""
+    """Return calls that run rows through all trees and experts, one for each thread."""
 
     def run(first: int, end: int) -> int:  # which keeps the arrays alive
         of_block = block.address, rows.start, rows.stop
         missing: int = kernels.run_chunk(arena, *of_block, first, end)
         return missing
 
-    n_voters = arena.capacities["tree"] + arena.capacities["linear_model"]
-    n_threads = max(min(n_voters, _n_cores() if n_jobs == -1 else n_jobs), 1)
+    lengths = arena.capacities
+    n_parts = lengths["tree"] + lengths["gradient_model"] + int(lengths["binned"] > 0)
+    n_threads = max(min(n_parts, _n_cores() if n_jobs == -1 else n_jobs), 1)
     n_threads = n_threads if block.chunk >= _WORTH_THREADS else 1
-    cuts = [n_voters * k // n_threads for k in range(n_threads + 1)]
+    cuts = [n_parts * k // n_threads for k in range(n_threads + 1)]
     return [functools.partial(run, *part) for part in itertools.pairwise(cuts)]
 
 

@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 LOGISTIC, WORDS = "logistic", "words"  # a classifier's linear models on features
 FAST, SMOOTH = "fast", "smooth"  # a regressor's
-_NAMES = (LOGISTIC, "slow cosines", "fast cosines")
+_ADDITIVE = "additive", "smooth additive"
 
 
 class ExpertOutputs(NamedTuple):
@@ -32,7 +32,9 @@ class ExpertOutputs(NamedTuple):
 
 def vote_weights(arena: Arena) -> dict[str, float]:
     """Return the weights of linear models in the vote, in the order of votes."""
-    weights = dict(zip(_NAMES, arena.linear_models["vote_weight"].tolist(), strict=False))
+    others = ["fast cosines"] * (len(arena.linear_models) > 3)
+    names = [LOGISTIC, *others, *_ADDITIVE] if len(arena.linear_models) else []
+    weights = dict(zip(names, arena.linear_models["vote_weight"].tolist(), strict=True))
     if arena.settings["has_sparse_expert"][0]:
         weights[WORDS] = float(arena.counters["sparse_weight"][0])
     return weights

@@ -21,11 +21,11 @@ from river_amf.kernels.numba_tools.arrays import (
     Samples,
     tree_of,
 )
-from river_amf.kernels.numba_tools.compilation import kernel
+from river_amf.kernels.numba_tools.compilation import hot, kernel
 from river_amf.kernels.tree import sample_store
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import needs_tree_votes, tree_lacks
-from river_amf.state.layout import DELAY, N_KNOWN, SAMPLE_NUMBER, TREND_THEN
+from river_amf.state.layout import DELAY, N_ADDITIVE, N_KNOWN, SAMPLE_NUMBER, TREND_THEN
 
 UNOPENED, OPEN, CLOSED = 0, 1, 2  # stages of a chunk
 
@@ -44,6 +44,7 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
         x = samples.clipped[i - start]
         clip_outliers(forest, samples.values[i], n_features, x)
         is_learned = learns and samples.weights[i] > 0.0
+        by_kind.take_bins(forest, x, is_learned, samples.bins[i - start])
         for timescale in range(len(forest.standards)):
             by_kind.standardise(
                 forest, timescale, x, is_learned, samples.standardised[timescale, i - start]
@@ -120,7 +121,8 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
                         target = samples.tree_targets[0, i - start] - context[TREND_THEN]
                     by_kind.score_tree(forest, t, vote, target, weight, context)
         samples.next_samples[t] = stop
-    for v in range(max(first - n_trees, 0), end - n_trees):
+    n_gradient_models = len(forest.inputs)
+    for v in range(max(first - n_trees, 0), min(end - n_trees, n_gradient_models)):
         inputs, standardised = samples.inputs[v], samples.standardised[timescale_of(v)]
         for i in range(samples.next_samples[n_trees + v], stop):
             weight = samples.weights[i]
@@ -131,7 +133,23 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
             if samples.contexts[i - start, DELAY] > 0.0:
                 copy_vote(samples.late_votes[n_trees + v, i - start], vote)
         samples.next_samples[n_trees + v] = stop
+    if end > n_trees + n_gradient_models:
+        run_all_additive(forest, samples, start, stop, n_trees + n_gradient_models)
     return DONE
+
+
+@hot
+def run_all_additive(forest: Forest, samples: Samples, start: int, stop: int, first: int) -> None:
+    """Predict and learn the samples of a chunk with the additive experts."""
+    inputs, terms, votes = samples.common_inputs, samples.label_terms, samples.votes
+    for i in range(samples.next_samples[first], stop):
+        k, weight = i - start, samples.weights[i]
+        label = int(samples.targets[i]) if samples.handle["learns"] and weight > 0.0 else NONE
+        bins, z = samples.bins[k], samples.standardised[0, k]
+        by_kind.run_additive(forest, bins, z, inputs, terms, votes, k, True, label, weight)
+        for v in range(first, first + N_ADDITIVE if samples.contexts[k, DELAY] > 0.0 else first):
+            copy_vote(samples.late_votes[v, k], votes[v, k])
+    samples.next_samples[first] = stop
 
 
 @kernel

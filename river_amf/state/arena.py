@@ -16,7 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.state import layout
-from river_amf.state.layout import FIELDS, N_MADE_BY, OUTPUT_FIELDS, REGRESSION, Array
+from river_amf.state.layout import (
+    FIELDS,
+    FIRST_VARIANCE,
+    N_ADDITIVE,
+    N_COSINES,
+    N_MADE_BY,
+    OUTPUT_FIELDS,
+    REGRESSION,
+    VARIANCE_OF_CONSTANT,
+    Array,
+)
 
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
@@ -292,9 +302,22 @@ class Arena:
             for j in range(new.start, n_features):
                 directions[draw, j] = draw_directions(key, j, self.capacities["cosine"])
         arena = self.replacing(arrays, capacities)
+        if len(self.linear_models):
+            arena._begin_terms(new, int(self.settings["n_labels"][0]))
         arena.handle["version"] += 1
         arena._begin_predictions()
         return arena
+
+    def _begin_terms(self, new: slice, n_labels: int) -> None:
+        """Begin with new features, and labels from `n_labels` on, in the additive experts."""
+        # The weights of all profiles are equal at first: naive Bayes, averaged. As above, in place.
+        before, n_terms = (min(n, layout.MOST_TERMS) for n in (new.start, new.stop))
+        for name, first in ("additive", 0), ("smooth", N_COSINES):
+            inputs = range(first + 1 + 2 * before, first + 1 + 2 * n_terms)
+            begin_variances(getattr(self, f"{name}_covariance"), first, inputs)
+            weights = getattr(self, f"{name}_weights")[:, first + 2 :: 2][:, :n_terms]
+            if n_terms:
+                weights[:, before:] = weights[n_labels:] = 1.0 / n_terms
 
     def _enough(self, n_features: int, n_categorical: int, n_classes: int) -> dict[str, int]:
         """Return the lengths of axes that have to change for a number of features and classes."""
@@ -341,12 +364,23 @@ def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Arr
     counters["newest_weight"] = 1.0
     given = {"settings": settings, "counters": counters, "trees": trees}
     given |= {"linear_models": linear_models, "trends": trends}
-    return Arena(given | defaults(capacities, FIELDS.keys() - given))
+    arena = Arena(given | defaults(capacities, FIELDS.keys() - given))
+    if len(linear_models):
+        begin_variances(arena.additive_covariance, 0, range(1))
+        begin_variances(arena.smooth_covariance, N_COSINES, range(N_COSINES + 1))
+    return arena
+
+
+def begin_variances(covariance: Array, first: int, inputs: range) -> None:
+    """Begin with some inputs in the covariance of an additive expert, whose constant is `first`."""
+    for a in inputs:
+        covariance[a * (a + 3) // 2] = VARIANCE_OF_CONSTANT if a == first else FIRST_VARIANCE
 
 
 def _keys_of_draws(linear_models: Array, trends: Array) -> list[int]:
     """Return the keys of linear models, or of the trend, on random Fourier features."""
-    return [int(key) for key in (*linear_models["key"][1:], *trends["key"][-1:])]
+    keys = linear_models["key"]
+    return [int(key) for key in (*keys[1:-N_ADDITIVE], *keys[-1:], *trends["key"][-1:])]
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.features.quantiles import place_of
 from river_amf.kernels.features.standardisation import count_cosines, take_cosines
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.state import layout
 from river_amf.state.layout import N_COSINES
 
 LOGISTIC = 0  # the linear model that takes the features
@@ -22,13 +22,10 @@ KEPT_SQUARES = 0.999  # of the sum of squared gradients, at each step
 LEAST_SQUARES = 1e-100
 TINY_ERROR = 0.01  # labels whose probability is off by less take no step
 
-place_of = hot(layout.place_of)
-
-
 @hot
 def timescale_of(v: int) -> int:
     """Return the timescale at which the inputs of a linear model are standardised."""
-    return v - 1 if v > 1 else 0
+    return 0 if v == LOGISTIC else 1
 
 
 @helper

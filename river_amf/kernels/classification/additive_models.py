@@ -1,0 +1,292 @@
+"""Additive experts: linear models that learn with a covariance (DESIGN.md: additive experts).
+
+Each is a multinomial logistic regression on standardised features and on profiles of the features,
+which are how frequent a label is at values like that of the sample. The second one takes cosines,
+too. A sample moves their weights by a Newton step; the covariance of the weights, which is that of
+recursive least squares, is the same for all labels.
+
+Of the covariance, rows up to the diagonal are kept, one behind the other. A model has the inputs
+1, and a standardised value and a profile for each feature; before these, the second one has its
+cosines. Only profiles differ between labels.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.classification.linear_models import TINY_ERROR, dot, log_softmax
+from river_amf.kernels.features.intensity import LARGEST_NEWEST
+from river_amf.kernels.features.quantiles import FIRST_VALUE
+from river_amf.kernels.features.standardisation import count_cosines, take_cosines
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.tree.estimates import decay_of, settled_sum
+from river_amf.state.layout import (
+    FIRST_VARIANCE,
+    MOST_TERMS,
+    N_ADDITIVE,
+    N_COSINES,
+    VARIANCE_OF_CONSTANT,
+)
+
+COUNT_DECAY = 0.9995  # of the counts of labels in bins
+PRIOR = 5.0  # samples of the overall frequencies in each bin
+LEAST_SHARE = 1e-4  # of a label
+
+EVIDENCE_DECAY = 0.9998
+LEAST_CURVATURE = 0.001
+LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a model forget
+
+COMMON, STEP, OWN, SCALE = 0, 1, 2, 3  # rows of scratch space
+
+
+@helper
+def run_additive(
+    forest: Forest,
+    bins: Array,
+    z: Array,
+    inputs: Array,
+    terms: Array,
+    votes: Array,
+    i: int,
+    predicts: int,
+    label: int,
+    weight: float,
+) -> None:
+    """Predict a sample with the additive experts, and then learn it if there is a label."""
+    first = len(forest.trees) + len(forest.linear_models) - N_ADDITIVE
+    if predicts:
+        take_inputs(forest, bins, z, inputs, terms)
+        for k in range(N_ADDITIVE):
+            predict_additive(forest, k, inputs[0], terms, votes[first + k, i])
+    if label != NONE:
+        for k in range(N_ADDITIVE):
+            learn_additive(forest, k, inputs[0], terms, votes[first + k, i], label, weight)
+        count_bins(forest, bins, label, weight)
+        model = forest.linear_models[len(forest.linear_models) - 1]
+        count_cosines(forest, len(forest.phases) - 1, inputs[1], model["n_learned"])
+        model["n_learned"] += 1
+
+
+@hot
+def n_terms_of(forest: Forest) -> int:
+    """Return how many terms each kind of inputs from single features takes."""
+    return min(forest.settings[0]["n_features"], MOST_TERMS)
+
+
+@helper
+def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array, terms: Array) -> None:
+    """Write the inputs of a sample: those of all labels, and the profiles of each."""
+    # Features from the 33rd on are added to the first ones, which bounds the time.
+    settings, n_terms = forest.settings[0], n_terms_of(forest)
+    n_labels, newest = settings["n_labels"], forest.counters[0]["newest_profile"]
+    common, overall = inputs[0], forest.label_shares
+    take_cosines(forest, len(forest.phases) - 1, z, inputs[1], common, 0)
+    common[N_COSINES] = 1.0
+    total = n_labels * newest
+    for c in range(n_labels):
+        total += forest.label_counts[c]
+        for q in range(n_terms):
+            terms[c, q] = 0.0
+    for c in range(n_labels):
+        overall[0, c] = (forest.label_counts[c] + newest) / total
+        overall[1, c] = log_odds(overall[0, c])
+    for q in range(n_terms):
+        common[N_COSINES + 1 + 2 * q] = common[N_COSINES + 2 + 2 * q] = 0.0
+    n_before = 0  # categorical features before this one
+    for j in range(settings["n_features"]):
+        q, counts = j % MOST_TERMS, forest.bin_counts[j]
+        common[N_COSINES + 1 + 2 * q] += z[j]
+        if forest.is_categorical[j]:
+            counts = forest.category_counts[n_before]
+            n_before += 1
+        if not 0 <= bins[j] < len(counts):  # unknown
+            continue
+        row, n = counts[bins[j]], 0.0
+        for c in range(n_labels):
+            n += row[c]
+        for c in range(n_labels if n > 0.0 else 0):
+            share = (row[c] + PRIOR * newest * overall[0, c]) / (n + PRIOR * newest)
+            terms[c, q] += log_odds(share) - overall[1, c]
+
+
+@hot
+def log_odds(p: float) -> float:
+    """Return log(p / (1 - p)) of a probability that is moved away from 0 and 1."""
+    p = min(max(p, LEAST_SHARE), 1.0 - LEAST_SHARE)
+    return math.log(p / (1.0 - p))
+
+
+@hot
+def predict_additive(forest: Forest, k: int, inputs: Array, terms: Array, vote: Array) -> None:
+    """Write log p(c) of an additive expert, for the labels seen so far."""
+    n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
+    weights, _, start = parts_of(forest, k)
+    first = N_COSINES - start
+    for c in range(n_labels):
+        score = dot(weights[c], inputs[start:], first + 1 + 2 * n_terms)
+        for q in range(n_terms):
+            score += weights[c, first + 2 + 2 * q] * terms[c, q]
+        vote[c] = score
+    log_softmax(vote, n_labels)
+
+
+@hot
+def parts_of(forest: Forest, k: int) -> tuple[Array, Array, int]:
+    """Return the weights and the covariance of an additive expert, and its first input."""
+    if k == 0:
+        return forest.additive_weights, forest.additive_covariance, N_COSINES
+    return forest.smooth_weights, forest.smooth_covariance, 0
+
+
+@helper
+def learn_additive(
+    forest: Forest, k: int, inputs: Array, terms: Array, vote: Array, label: int, weight: float
+) -> None:
+    """Learn a sample in an additive expert that has just predicted it."""
+    n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
+    weights, covariance, start = parts_of(forest, k)
+    inputs, first = inputs[start:], N_COSINES - start
+    n, gain = first + 1 + 2 * n_terms, 0.0
+    common, step, own = forest.steps[COMMON], forest.steps[STEP], forest.steps[OWN]
+    has_common = False
+    for c in range(n_labels):
+        p = math.exp(vote[c])
+        error = (c == label) - p
+        if abs(error) < TINY_ERROR:
+            continue
+        if not has_common:
+            multiply(covariance, inputs, n, common)
+            has_common = True
+        variance = add_terms(covariance, common, inputs, terms[c], first, n, step)
+        if not 0.0 <= variance < math.inf:
+            begin_covariance(covariance, first, n)
+            return
+        curvature = max(p * (1.0 - p), LEAST_CURVATURE)
+        damping = 1.0 / weight + curvature * variance
+        size = error / damping
+        for a in range(n):
+            weights[c, a] += size * step[a]
+        if c == label:
+            gain = curvature / damping
+            for a in range(n):
+                own[a] = step[a]
+    if gain > 0.0:
+        kept = max(decay_of(EVIDENCE_DECAY, weight)[0], LEAST_DECAY)
+        shrink(covariance, own, gain, kept, first, n, forest.steps[SCALE])
+
+
+@helper
+def multiply(covariance: Array, x: Array, n: int, out: Array) -> None:
+    """Write the product of a covariance and the inputs of all labels."""
+    for a in range(n):
+        out[a] = 0.0
+    start = 0
+    for a in range(n):
+        row, x_a = covariance[start:], x[a]
+        out[a] += dot(row, x, a + 1)
+        for b in range(a if x_a != 0.0 else 0):
+            out[b] += x_a * row[b]
+        start += a + 1
+
+
+@helper
+def add_terms(
+    covariance: Array, common: Array, x: Array, terms: Array, first: int, n: int, out: Array
+) -> float:
+    """Write the product S x with the profiles of a label in x; return x'S x."""
+    for a in range(n):
+        out[a] = common[a]
+    for q in range((n - first) // 2):
+        term, a = terms[q], first + 2 + 2 * q
+        if term == 0.0:
+            continue
+        place = a * (a + 1) // 2
+        row = covariance[place:]
+        for b in range(a + 1):
+            out[b] += term * row[b]
+        for b in range(a + 1, n):
+            place += b
+            out[b] += term * covariance[place + a]
+    variance = dot(x, out, n)
+    for q in range((n - first) // 2):
+        variance += terms[q] * out[first + 2 + 2 * q]
+    return variance
+
+
+@helper
+def shrink(
+    covariance: Array, v: Array, gain: float, kept: float, first: int, n: int, scale: Array
+) -> None:
+    """Take the evidence of a sample into a covariance, S <- (S - gain v v') / kept."""
+    # Rows and columns are scaled so that no variance exceeds that at first.
+    for a in range(n):
+        variance = covariance[a * (a + 3) // 2] - gain * v[a] * v[a]
+        if not variance > 0.0:
+            begin_covariance(covariance, first, n)
+            return
+        scale[a] = math.sqrt(min(1.0 / kept, variance_at_first(a, first) / variance))
+    start = 0
+    for a in range(n):
+        row, s, u = covariance[start:], scale[a], gain * v[a]
+        for b in range(a + 1):
+            row[b] = s * (scale[b] * (row[b] - u * v[b]))
+        start += a + 1
+
+
+@hot
+def variance_at_first(a: int, first: int) -> float:
+    """Return the variance of a weight before anything is learned."""
+    return VARIANCE_OF_CONSTANT if a == first else FIRST_VARIANCE
+
+
+@helper
+def begin_covariance(covariance: Array, first: int, n: int) -> None:
+    """Begin anew with a covariance that rounding, or a damaged file, has left without any use."""
+    for place in range(n * (n + 1) // 2):
+        covariance[place] = 0.0
+    for a in range(n):
+        covariance[a * (a + 3) // 2] = variance_at_first(a, first)
+
+
+@helper
+def count_bins(forest: Forest, bins: Array, label: int, weight: float) -> None:
+    """Count a label in the bins of all values, and overall."""
+    # The weight of the newest label grows, so that older ones count less.
+    counters = forest.counters[0]
+    kept, gain = decay_of(COUNT_DECAY, weight)
+    newest = counters["newest_profile"] / max(kept, LEAST_DECAY)
+    gain *= newest
+    forest.label_counts[label] += gain
+    n_before = 0  # categorical features before this one
+    for j in range(forest.settings[0]["n_features"]):
+        k, counts = bins[j], forest.bin_counts[j]
+        if forest.is_categorical[j]:
+            counts = forest.category_counts[n_before]
+            n_before += 1
+        if k == FIRST_VALUE:
+            k = 0
+            scale_counts(counts, math.inf)
+        if 0 <= k < len(counts):
+            counts[k, label] += gain
+    if newest > LARGEST_NEWEST:
+        for j in range(len(forest.bin_counts)):
+            scale_counts(forest.bin_counts[j], newest)
+        for j in range(len(forest.category_counts)):
+            scale_counts(forest.category_counts[j], newest)
+        for c in range(len(forest.label_counts)):
+            forest.label_counts[c] = settled_sum(forest.label_counts[c] / newest)
+        for k in range(N_ADDITIVE):  # or those of inputs without any evidence would be subnormal
+            covariance = parts_of(forest, k)[1]
+            for place in range(len(covariance)):
+                covariance[place] = settled_sum(covariance[place])
+        newest = 1.0
+    counters["newest_profile"] = newest
+
+
+@helper
+def scale_counts(counts: Array, factor: float) -> None:
+    """Divide some counts by a factor."""
+    for k in range(len(counts)):
+        for c in range(counts.shape[1]):
+            counts[k, c] = settled_sum(counts[k, c] / factor)
