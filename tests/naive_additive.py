@@ -4,6 +4,7 @@ An additive expert is a multinomial logistic regression on terms of single featu
 Newton steps with the covariance of its weights. Matrices are whole, and counts are by name.
 """
 
+import itertools
 import math
 from collections import defaultdict
 
@@ -33,6 +34,7 @@ LEAST_SHARE = 1e-4  # of a label
 
 # experts
 N_SLOTS = 32
+COSINES_OF_SLOT = 12
 EVIDENCE_DECAY = 0.9998
 VARIANCE, VARIANCE_OF_CONSTANT = 0.1, 1.0
 LEAST_CURVATURE = 0.001
@@ -109,41 +111,50 @@ class LabelProfiles:
 
 
 class AdditiveModel:
-    """An additive expert, with cosines if it gets a key for them."""
+    """An additive expert, with cosines if it gets a key for them.
+
+    Its inputs are 1, and for each slot z, T and, with a key, 12 cosines, up to 100 of them.
+    """
 
     def __init__(self, profiles, key=None):
         self.vote_weight = FIRST_WEIGHT
         self.profiles = profiles
         self.cosines = None if key is None else Cosines(key, N_COSINES, WIDTH)
-        self.n_first = 1 if key is None else 1 + N_COSINES
-        self.n_slots = 0
-        self.weights = np.zeros((0, self.n_first))
-        self.covariance = np.diag([VARIANCE] * (self.n_first - 1) + [VARIANCE_OF_CONSTANT])
+        self.weights = np.zeros((0, 1))
+        self.covariance = np.array([[VARIANCE_OF_CONSTANT]])
+
+    def places(self, n_slots):
+        """Return the index of z in each slot, and the number of inputs; T comes next to z."""
+        n_cosines = COSINES_OF_SLOT if self.cosines else 0
+        return [1 + 2 * q + min(n_cosines * q, N_COSINES) for q in range(n_slots + 1)]
 
     def grow(self, n_columns, n_labels):
         """Begin with the inputs of new columns, and with new labels."""
-        n_slots, n_before = min(n_columns, N_SLOTS), len(self.weights)
-        n_new = 2 * (n_slots - self.n_slots)
+        *places, n = self.places(min(n_columns, N_SLOTS))
+        n_before, n_new = len(self.weights), n - len(self.covariance)
         diagonal = [*np.diag(self.covariance), *[VARIANCE] * n_new]
         self.covariance = np.pad(self.covariance, (0, n_new))
         np.fill_diagonal(self.covariance, diagonal)
         self.weights = np.pad(self.weights, ((0, n_labels - n_before), (0, n_new)))
-        of_terms = slice(self.n_first + 1, None, 2)
-        if n_slots:
-            self.weights[n_before:, of_terms] = 1 / n_slots
-            self.weights[:, self.n_first + 1 + 2 * self.n_slots :: 2] = 1 / n_slots
-        self.n_slots = n_slots
+        for place in places:
+            self.weights[0 if place >= n - n_new else n_before :, place + 1] = 1 / len(places)
 
     def inputs(self, row, z):
         """Return the inputs of a sample, a row for each label."""
-        cosines = self.cosines.standardised(z) if self.cosines else []
-        n_labels = max(len(self.weights), 1)
-        inputs = np.zeros((n_labels, self.n_first + 2 * min(row.n_columns, N_SLOTS)))
-        inputs[:, : self.n_first] = [*cosines, 1.0]
-        terms = self.profiles.terms(row, n_labels)
+        *places, n = self.places(min(row.n_columns, N_SLOTS))
+        inputs = np.zeros((max(len(self.weights), 1), n))
+        inputs[:, 0] = 1
+        terms = self.profiles.terms(row, len(inputs))
         for j in range(row.n_columns):
-            inputs[:, self.n_first + 2 * (j % N_SLOTS)] += z.get(j, 0.0)
-            inputs[:, self.n_first + 2 * (j % N_SLOTS) + 1] += terms[:, j]
+            place = places[j % N_SLOTS]
+            inputs[:, place] += z.get(j, 0.0)
+            inputs[:, place + 1] += terms[:, j]
+        if self.cosines:
+            cosines = iter(self.cosines.standardised(z))
+            for place, following in itertools.pairwise([*places, n]):
+                inputs[:, place + 2 : following] = [
+                    *itertools.islice(cosines, following - place - 2)
+                ]
         return inputs
 
     def log_proba(self, inputs, n_labels):
@@ -166,7 +177,7 @@ class AdditiveModel:
         if after is not None:
             after /= EVIDENCE_DECAY**weight
             for a in range(len(after)):
-                limit = VARIANCE_OF_CONSTANT if a == self.n_first - 1 else VARIANCE
+                limit = VARIANCE_OF_CONSTANT if a == 0 else VARIANCE
                 shrink = math.sqrt(min(1.0, limit / after[a, a]))
                 after[a] *= shrink
                 after[:, a] *= shrink

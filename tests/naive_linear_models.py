@@ -22,7 +22,7 @@ FARTHEST = 10.0  # in standard deviations
 LARGEST_DEVIATION = 1e150  # its square is still finite
 
 # cosines
-N_COSINES = 72
+N_COSINES = 100
 LEAST_SPREAD = 1e-20  # of a cosine: with less variance, it is constant
 WIDTH = 0.5  # standard deviation of the directions
 FEW_FEATURES = 8  # with more, the directions become shorter

@@ -20,7 +20,6 @@ from river_amf.state.layout import (
     FIELDS,
     FIRST_VARIANCE,
     N_ADDITIVE,
-    N_COSINES,
     N_MADE_BY,
     OUTPUT_FIELDS,
     REGRESSION,
@@ -312,12 +311,13 @@ class Arena:
         """Begin with new features, and labels from `n_labels` on, in the additive experts."""
         # The weights of all profiles are equal at first: naive Bayes, averaged. As above, in place.
         before, n_terms = (min(n, layout.MOST_TERMS) for n in (new.start, new.stop))
-        for name, first in ("additive", 0), ("smooth", N_COSINES):
-            inputs = range(first + 1 + 2 * before, first + 1 + 2 * n_terms)
-            begin_variances(getattr(self, f"{name}_covariance"), first, inputs)
-            weights = getattr(self, f"{name}_weights")[:, first + 2 :: 2][:, :n_terms]
-            if n_terms:
-                weights[:, before:] = weights[n_labels:] = 1.0 / n_terms
+        for k, name in enumerate(("additive", "smooth")):
+            covariance, weights = (getattr(self, f"{name}_{p}") for p in ("covariance", "weights"))
+            for a in range(layout.place_of_term(k, before), layout.place_of_term(k, n_terms)):
+                covariance[a * (a + 3) // 2] = FIRST_VARIANCE
+            for q in range(n_terms):
+                new_labels = slice(n_labels if q < before else 0, None)
+                weights[new_labels, layout.place_of_term(k, q) + 1] = 1.0 / n_terms
 
     def _enough(self, n_features: int, n_categorical: int, n_classes: int) -> dict[str, int]:
         """Return the lengths of axes that have to change for a number of features and classes."""
@@ -365,16 +365,9 @@ def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Arr
     given = {"settings": settings, "counters": counters, "trees": trees}
     given |= {"linear_models": linear_models, "trends": trends}
     arena = Arena(given | defaults(capacities, FIELDS.keys() - given))
-    if len(linear_models):
-        begin_variances(arena.additive_covariance, 0, range(1))
-        begin_variances(arena.smooth_covariance, N_COSINES, range(N_COSINES + 1))
+    for covariance in (arena.additive_covariance, arena.smooth_covariance):
+        covariance[:1] = VARIANCE_OF_CONSTANT
     return arena
-
-
-def begin_variances(covariance: Array, first: int, inputs: range) -> None:
-    """Begin with some inputs in the covariance of an additive expert, whose constant is `first`."""
-    for a in inputs:
-        covariance[a * (a + 3) // 2] = VARIANCE_OF_CONSTANT if a == first else FIRST_VARIANCE
 
 
 def _keys_of_draws(linear_models: Array, trends: Array) -> list[int]:

@@ -211,8 +211,9 @@ ANSWER = 9  # numbers in an answer, the last of which are scratch
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
 N_BINS = 16  # equal parts of the range of a number, each with a bucket; profiles are for their ends
 
-N_COSINES = 72  # random Fourier features of a linear model
+N_COSINES = 100  # random Fourier features of a linear model
 N_ADDITIVE = 2  # linear models that are additive experts, the last ones
+COSINES_OF_TERM = 12  # of the second one, up to N_COSINES in all
 MOST_TERMS = 32  # for the features in an additive expert; if there are more, they share terms
 FIRST_VARIANCE, VARIANCE_OF_CONSTANT = 0.1, 1.0  # of the weights of an additive expert
 N_WAVES = 200  # random Fourier features of a trend
@@ -332,7 +333,7 @@ FIELDS = {
     "bins": Field(np.int64, ("binned",), is_copied=False),
     "label_shares": Field(np.float64, (2, "linear_class"), is_copied=False),
     "label_terms": Field(np.float64, ("linear_class", "label_term"), is_copied=False),
-    "steps": Field(np.float64, (4, "smooth_input"), is_copied=False),
+    "steps": Field(np.float64, (4, "common_input"), is_copied=False),
     "terms": Field(np.float64, ("fit", 4, "wave"), is_copied=False),
     "tree_targets": Field(np.float64, ("tree_target",), is_copied=False),
     "votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
@@ -372,7 +373,7 @@ OUTPUT_FIELDS = {
     "standardised": Field(np.float64, ("timescale", "feature")),
     "inputs": Field(np.float64, ("gradient_model", 2, "input")),
     "terms": Field(np.float64, ("fit", 4, "wave")),
-    "common_inputs": Field(np.float64, (2, "smooth_input")),
+    "common_inputs": Field(np.float64, (4, "common_input")),
     "label_terms": Field(np.float64, ("linear_class", "label_term")),
 }
 
@@ -408,7 +409,7 @@ BLOCK_FIELDS = {
     "standardised": Field(np.float64, ("timescale", "chunk", "feature")),
     "inputs": Field(np.float64, ("gradient_model", 2, "input")),  # one sample, for each model
     "bins": Field(np.int64, ("chunk", "binned")),
-    "common_inputs": Field(np.float64, (2, "smooth_input")),  # one sample, for additive experts
+    "common_inputs": Field(np.float64, (4, "common_input")),  # one sample, for additive experts
     "label_terms": Field(np.float64, ("linear_class", "label_term")),
     "terms": Field(np.float64, ("fit", 4, "wave")),  # one sample, as the trends take it
     "next_samples": Field(np.int64, ("voter",)),  # where each tree or linear model resumes
@@ -461,6 +462,11 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
     }
 
 
+def place_of_term(k: int, q: int) -> int:
+    """Return the first input of an additive expert that is of a term, or the end if q is."""
+    return 1 + 2 * q + (min(COSINES_OF_TERM * q, N_COSINES) if k == 1 else 0)
+
+
 def n_gradient_models_of(settings: Array) -> int:
     """Return the number of linear models that follow the gradient: the first ones."""
     return max(int(settings["n_linear_models"][0]) - N_ADDITIVE, 0)
@@ -471,8 +477,8 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
     n_gradient_models = n_gradient_models_of(settings)
     n_inputs = max(n_features, N_COSINES if n_gradient_models > 1 else 0)
     n_terms = min(n_features, MOST_TERMS) if n_gradient_models else 0
-    n_additive = 1 + 2 * n_terms if n_gradient_models else 0
-    n_smooth = N_COSINES + n_additive if n_gradient_models else 0
+    n_additive = place_of_term(0, n_terms) if n_gradient_models else 0
+    n_smooth = place_of_term(1, n_terms) if n_gradient_models else 0
     has_trends = bool(settings["n_trends"][0])
     n_slots = min(n_features, MOST_SLOTS)
     has_residuals = settings["n_tree_targets"][0] > 1 and settings["relevance"][0]
@@ -481,6 +487,7 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
         "input": 1 + n_inputs if n_gradient_models else 0,
         "binned": n_features if n_gradient_models else 0,
         "label_term": n_terms,
+        "common_input": max(n_smooth, N_COSINES) if n_gradient_models else 0,
         "additive_input": n_additive,
         "additive_entry": n_additive * (n_additive + 1) // 2,
         "smooth_input": n_smooth,

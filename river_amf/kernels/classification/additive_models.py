@@ -5,9 +5,9 @@ which are how frequent a label is at values like that of the sample. The second 
 too. A sample moves their weights by a Newton step; the covariance of the weights, which is that of
 recursive least squares, is the same for all labels.
 
-Of the covariance, rows up to the diagonal are kept, one behind the other. A model has the inputs
-1, and a standardised value and a profile for each feature; before these, the second one has its
-cosines. Only profiles differ between labels.
+The inputs are 1, and then by feature its standardised value, its profile, and some of the cosines.
+Only profiles differ between labels. Of the covariance, rows up to the diagonal are kept, one behind
+the other, so that the inputs of a new feature come last.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from river_amf.kernels.features.standardisation import count_cosines, take_cosin
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.tree.estimates import decay_of, settled_sum
+from river_amf.state import layout
 from river_amf.state.layout import (
     FIRST_VARIANCE,
     MOST_TERMS,
     N_ADDITIVE,
-    N_COSINES,
     VARIANCE_OF_CONSTANT,
 )
+
+ADDITIVE, SMOOTH, RAW, COSINES = 0, 1, 2, 3  # rows of the inputs of all labels
 
 COUNT_DECAY = 0.9995  # of the counts of labels in bins
 PRIOR = 5.0  # samples of the overall frequencies in each bin
@@ -38,6 +40,8 @@ LEAST_CURVATURE = 0.001
 LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a model forget
 
 COMMON, STEP, OWN, SCALE = 0, 1, 2, 3  # rows of scratch space
+
+place_of_term = hot(layout.place_of_term)
 
 
 @helper
@@ -58,13 +62,13 @@ def run_additive(
     if predicts:
         take_inputs(forest, bins, z, inputs, terms)
         for k in range(N_ADDITIVE):
-            predict_additive(forest, k, inputs[0], terms, votes[first + k, i])
+            predict_additive(forest, k, inputs[k], terms, votes[first + k, i])
     if label != NONE:
         for k in range(N_ADDITIVE):
-            learn_additive(forest, k, inputs[0], terms, votes[first + k, i], label, weight)
+            learn_additive(forest, k, inputs[k], terms, votes[first + k, i], label, weight)
         count_bins(forest, bins, label, weight)
         model = forest.linear_models[len(forest.linear_models) - 1]
-        count_cosines(forest, len(forest.phases) - 1, inputs[1], model["n_learned"])
+        count_cosines(forest, len(forest.phases) - 1, inputs[RAW], model["n_learned"])
         model["n_learned"] += 1
 
 
@@ -80,9 +84,15 @@ def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array, terms: Arr
     # Features from the 33rd on are added to the first ones, which bounds the time.
     settings, n_terms = forest.settings[0], n_terms_of(forest)
     n_labels, newest = settings["n_labels"], forest.counters[0]["newest_profile"]
-    common, overall = inputs[0], forest.label_shares
-    take_cosines(forest, len(forest.phases) - 1, z, inputs[1], common, 0)
-    common[N_COSINES] = 1.0
+    overall = forest.label_shares
+    take_cosines(forest, len(forest.phases) - 1, z, inputs[RAW], inputs[COSINES], 0)
+    for k in range(N_ADDITIVE):
+        inputs[k, 0] = 1.0
+        for q in range(n_terms):
+            place = place_of_term(k, q)
+            inputs[k, place] = inputs[k, place + 1] = 0.0
+            for i in range(place + 2, place_of_term(k, q + 1)):
+                inputs[k, i] = inputs[COSINES, i - 2 * q - 3]
     total = n_labels * newest
     for c in range(n_labels):
         total += forest.label_counts[c]
@@ -91,12 +101,11 @@ def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array, terms: Arr
     for c in range(n_labels):
         overall[0, c] = (forest.label_counts[c] + newest) / total
         overall[1, c] = log_odds(overall[0, c])
-    for q in range(n_terms):
-        common[N_COSINES + 1 + 2 * q] = common[N_COSINES + 2 + 2 * q] = 0.0
     n_before = 0  # categorical features before this one
     for j in range(settings["n_features"]):
         q, counts = j % MOST_TERMS, forest.bin_counts[j]
-        common[N_COSINES + 1 + 2 * q] += z[j]
+        inputs[ADDITIVE, place_of_term(ADDITIVE, q)] += z[j]
+        inputs[SMOOTH, place_of_term(SMOOTH, q)] += z[j]
         if forest.is_categorical[j]:
             counts = forest.category_counts[n_before]
             n_before += 1
@@ -121,22 +130,21 @@ def log_odds(p: float) -> float:
 def predict_additive(forest: Forest, k: int, inputs: Array, terms: Array, vote: Array) -> None:
     """Write log p(c) of an additive expert, for the labels seen so far."""
     n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
-    weights, _, start = parts_of(forest, k)
-    first = N_COSINES - start
+    weights, _ = parts_of(forest, k)
     for c in range(n_labels):
-        score = dot(weights[c], inputs[start:], first + 1 + 2 * n_terms)
+        score = dot(weights[c], inputs, place_of_term(k, n_terms))
         for q in range(n_terms):
-            score += weights[c, first + 2 + 2 * q] * terms[c, q]
+            score += weights[c, place_of_term(k, q) + 1] * terms[c, q]
         vote[c] = score
     log_softmax(vote, n_labels)
 
 
 @hot
-def parts_of(forest: Forest, k: int) -> tuple[Array, Array, int]:
-    """Return the weights and the covariance of an additive expert, and its first input."""
-    if k == 0:
-        return forest.additive_weights, forest.additive_covariance, N_COSINES
-    return forest.smooth_weights, forest.smooth_covariance, 0
+def parts_of(forest: Forest, k: int) -> tuple[Array, Array]:
+    """Return the weights and the covariance of an additive expert."""
+    if k == ADDITIVE:
+        return forest.additive_weights, forest.additive_covariance
+    return forest.smooth_weights, forest.smooth_covariance
 
 
 @helper
@@ -145,9 +153,8 @@ def learn_additive(
 ) -> None:
     """Learn a sample in an additive expert that has just predicted it."""
     n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
-    weights, covariance, start = parts_of(forest, k)
-    inputs, first = inputs[start:], N_COSINES - start
-    n, gain = first + 1 + 2 * n_terms, 0.0
+    weights, covariance = parts_of(forest, k)
+    n, gain = place_of_term(k, n_terms), 0.0
     common, step, own = forest.steps[COMMON], forest.steps[STEP], forest.steps[OWN]
     has_common = False
     for c in range(n_labels):
@@ -158,9 +165,9 @@ def learn_additive(
         if not has_common:
             multiply(covariance, inputs, n, common)
             has_common = True
-        variance = add_terms(covariance, common, inputs, terms[c], first, n, step)
+        variance = add_terms(covariance, k, common, inputs, terms[c], n_terms, step)
         if not 0.0 <= variance < math.inf:
-            begin_covariance(covariance, first, n)
+            begin_covariance(covariance, n)
             return
         curvature = max(p * (1.0 - p), LEAST_CURVATURE)
         damping = 1.0 / weight + curvature * variance
@@ -173,7 +180,7 @@ def learn_additive(
                 own[a] = step[a]
     if gain > 0.0:
         kept = max(decay_of(EVIDENCE_DECAY, weight)[0], LEAST_DECAY)
-        shrink(covariance, own, gain, kept, first, n, forest.steps[SCALE])
+        shrink(covariance, own, gain, kept, n, forest.steps[SCALE])
 
 
 @helper
@@ -192,13 +199,14 @@ def multiply(covariance: Array, x: Array, n: int, out: Array) -> None:
 
 @helper
 def add_terms(
-    covariance: Array, common: Array, x: Array, terms: Array, first: int, n: int, out: Array
+    covariance: Array, k: int, common: Array, x: Array, terms: Array, n_terms: int, out: Array
 ) -> float:
     """Write the product S x with the profiles of a label in x; return x'S x."""
+    n = place_of_term(k, n_terms)
     for a in range(n):
         out[a] = common[a]
-    for q in range((n - first) // 2):
-        term, a = terms[q], first + 2 + 2 * q
+    for q in range(n_terms):
+        term, a = terms[q], place_of_term(k, q) + 1
         if term == 0.0:
             continue
         place = a * (a + 1) // 2
@@ -209,23 +217,21 @@ def add_terms(
             place += b
             out[b] += term * covariance[place + a]
     variance = dot(x, out, n)
-    for q in range((n - first) // 2):
-        variance += terms[q] * out[first + 2 + 2 * q]
+    for q in range(n_terms):
+        variance += terms[q] * out[place_of_term(k, q) + 1]
     return variance
 
 
 @helper
-def shrink(
-    covariance: Array, v: Array, gain: float, kept: float, first: int, n: int, scale: Array
-) -> None:
+def shrink(covariance: Array, v: Array, gain: float, kept: float, n: int, scale: Array) -> None:
     """Take the evidence of a sample into a covariance, S <- (S - gain v v') / kept."""
     # Rows and columns are scaled so that no variance exceeds that at first.
     for a in range(n):
         variance = covariance[a * (a + 3) // 2] - gain * v[a] * v[a]
         if not variance > 0.0:
-            begin_covariance(covariance, first, n)
+            begin_covariance(covariance, n)
             return
-        scale[a] = math.sqrt(min(1.0 / kept, variance_at_first(a, first) / variance))
+        scale[a] = math.sqrt(min(1.0 / kept, variance_at_first(a) / variance))
     start = 0
     for a in range(n):
         row, s, u = covariance[start:], scale[a], gain * v[a]
@@ -235,18 +241,18 @@ def shrink(
 
 
 @hot
-def variance_at_first(a: int, first: int) -> float:
+def variance_at_first(a: int) -> float:
     """Return the variance of a weight before anything is learned."""
-    return VARIANCE_OF_CONSTANT if a == first else FIRST_VARIANCE
+    return VARIANCE_OF_CONSTANT if a == 0 else FIRST_VARIANCE
 
 
 @helper
-def begin_covariance(covariance: Array, first: int, n: int) -> None:
+def begin_covariance(covariance: Array, n: int) -> None:
     """Begin anew with a covariance that rounding, or a damaged file, has left without any use."""
     for place in range(n * (n + 1) // 2):
         covariance[place] = 0.0
     for a in range(n):
-        covariance[a * (a + 3) // 2] = variance_at_first(a, first)
+        covariance[a * (a + 3) // 2] = variance_at_first(a)
 
 
 @helper

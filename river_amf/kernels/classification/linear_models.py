@@ -22,6 +22,7 @@ KEPT_SQUARES = 0.999  # of the sum of squared gradients, at each step
 LEAST_SQUARES = 1e-100
 TINY_ERROR = 0.01  # labels whose probability is off by less take no step
 
+
 @hot
 def timescale_of(v: int) -> int:
     """Return the timescale at which the inputs of a linear model are standardised."""

@@ -97,7 +97,7 @@ def additive_inputs_of(address: int, forest: Forest) -> tuple[Array, Array]:
     """And those of the additive experts: the inputs of all labels, and the profiles of each."""
     at, common, terms = forest.handle, forest.steps.shape, forest.label_terms.shape
     return (
-        array_at(address + at["common_inputs_place"], (2, common[1]), np.float64),
+        array_at(address + at["common_inputs_place"], (4, common[1]), np.float64),
         array_at(address + at["label_terms_place"], (terms[0], terms[1]), np.float64),
     )
 
