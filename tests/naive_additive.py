@@ -17,7 +17,6 @@ from naive_linear_models import (
     LEAST_LOG_P,
     N_COSINES,
     SLOW,
-    WIDTH,
     CosineModel,
     Cosines,
     LinearModel,
@@ -35,6 +34,7 @@ LEAST_SHARE = 1e-4  # of a label
 # experts
 N_SLOTS = 32
 COSINES_OF_SLOT = 12
+SCALE = 0.25  # of the directions of cosines
 EVIDENCE_DECAY = 0.9998
 VARIANCE, VARIANCE_OF_CONSTANT = 0.1, 1.0
 LEAST_CURVATURE = 0.001
@@ -119,7 +119,7 @@ class AdditiveModel:
     def __init__(self, profiles, key=None):
         self.vote_weight = FIRST_WEIGHT
         self.profiles = profiles
-        self.cosines = None if key is None else Cosines(key, N_COSINES, WIDTH)
+        self.cosines = None if key is None else Cosines(key, N_COSINES, SCALE)
         self.weights = np.zeros((0, 1))
         self.covariance = np.array([[VARIANCE_OF_CONSTANT]])
 
@@ -152,9 +152,8 @@ class AdditiveModel:
         if self.cosines:
             cosines = iter(self.cosines.standardised(z))
             for place, following in itertools.pairwise([*places, n]):
-                inputs[:, place + 2 : following] = [
-                    *itertools.islice(cosines, following - place - 2)
-                ]
+                for i in range(place + 2, following):
+                    inputs[:, i] = next(cosines)
         return inputs
 
     def log_proba(self, inputs, n_labels):

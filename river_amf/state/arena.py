@@ -102,9 +102,11 @@ class Arena:
         capacities: dict[str, int] = {}
         for name, array in arrays.items():
             capacities.update(_named_lengths(name, array))
-        # no copied array has voters, votes or scores
-        capacities |= layout.lengths_of_experts(arrays["settings"], capacities["tree"])
-        capacities = layout.lengths_of_classes(arrays["settings"], capacities["class"]) | capacities
+        # no copied array has voters, votes, scores or inputs
+        settings = arrays["settings"]
+        capacities |= layout.lengths_of_experts(settings, capacities["tree"])
+        capacities = layout.lengths_of_classes(settings, capacities["class"]) | capacities
+        capacities = layout.lengths_of_features(settings, capacities["feature"]) | capacities
         arrays = arrays | defaults(capacities, FIELDS.keys() - arrays)
         n_features = int(arrays["settings"]["n_features"][0])
         for draw, key in enumerate(_keys_of_draws(arrays["linear_models"], arrays["trends"])):

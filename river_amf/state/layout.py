@@ -40,7 +40,6 @@ SETTINGS = _record(
     ("n_linear_models", "i8"),
     ("n_trends", "i8"),
     ("n_tree_targets", "i8"),  # different targets that trees learn
-    ("cosine_scale", "f8"),  # of the standardised distances between random Fourier features
     ("longest_list", "i8"),  # maximum number of samples that a pure leaf keeps
     ("max_nodes", "i8"),
     ("use_aggregation", "i8"),

@@ -34,6 +34,7 @@ ADDITIVE, SMOOTH, RAW, COSINES = 0, 1, 2, 3  # rows of the inputs of all labels
 COUNT_DECAY = 0.9995  # of the counts of labels in bins
 PRIOR = 5.0  # samples of the overall frequencies in each bin
 LEAST_SHARE = 1e-4  # of a label
+COSINE_SCALE = 0.25
 
 EVIDENCE_DECAY = 0.9998
 LEAST_CURVATURE = 0.001
@@ -85,7 +86,7 @@ def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array, terms: Arr
     settings, n_terms = forest.settings[0], n_terms_of(forest)
     n_labels, newest = settings["n_labels"], forest.counters[0]["newest_profile"]
     overall = forest.label_shares
-    take_cosines(forest, len(forest.phases) - 1, z, inputs[RAW], inputs[COSINES], 0)
+    take_cosines(forest, len(forest.phases) - 1, COSINE_SCALE, z, inputs[RAW], inputs[COSINES], 0)
     for k in range(N_ADDITIVE):
         inputs[k, 0] = 1.0
         for q in range(n_terms):

@@ -17,6 +17,7 @@ from river_amf.state.layout import N_COSINES
 
 LOGISTIC = 0  # the linear model that takes the features
 STEP, COSINE_STEP = 0.3, 0.1
+COSINE_SCALE = 0.5
 FEW_FEATURES = 12  # with more of them, the steps of their weights are shorter
 KEPT_SQUARES = 0.999  # of the sum of squared gradients, at each step
 LEAST_SQUARES = 1e-100
@@ -62,7 +63,7 @@ def predict_linear_model(
             terms[1 + j] = standardised[j]
     else:
         n_inputs = 1 + N_COSINES
-        take_cosines(forest, v - 1, standardised, inputs[1], terms, 1)
+        take_cosines(forest, v - 1, COSINE_SCALE, standardised, inputs[1], terms, 1)
     for c in range(n_labels):
         vote[c] = dot(forest.linear_coefficients[v, c], terms, n_inputs)
     n_before = 0  # categorical features before this one
