@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 LOGISTIC, WORDS = "logistic", "words"  # a classifier's linear models on features
 FAST, SMOOTH = "fast", "smooth"  # a regressor's
-_ADDITIVE = "additive", "smooth additive"
+ADDITIVE = "additive", "smooth additive"
 
 
 class ExpertOutputs(NamedTuple):
@@ -27,13 +27,15 @@ class ExpertOutputs(NamedTuple):
     votes: Array  # of shape (n_voters, n_classes); for a learned vote logarithms
     standardised: Array  # inputs of linear models, (n_timescales, n_features)
     terms: Array  # inputs of trends, see `kernels.regression.trends`
+    common_inputs: Array  # and of additive experts, see `kernels.classification.additive_models`
+    label_terms: Array
     answer: Any  # the prediction of the forest
 
 
 def vote_weights(arena: Arena) -> dict[str, float]:
     """Return the weights of linear models in the vote, in the order of votes."""
     others = ["fast cosines"] * (len(arena.linear_models) > 3)
-    names = [LOGISTIC, *others, *_ADDITIVE] if len(arena.linear_models) else []
+    names = [LOGISTIC, *others, *ADDITIVE] if len(arena.linear_models) else []
     weights = dict(zip(names, arena.linear_models["vote_weight"].tolist(), strict=True))
     if arena.settings["has_sparse_expert"][0]:
         weights[WORDS] = float(arena.counters["sparse_weight"][0])

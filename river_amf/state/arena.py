@@ -216,14 +216,16 @@ class Arena:
             for (name, field), part in zip(OUTPUT_FIELDS.items(), parts, strict=True)
         }
 
-    def last_outputs(self) -> tuple[Array, Array, Array]:
+    def last_outputs(self) -> tuple[Array, Array, Array, Array, Array]:
         """Return copies of the outputs of experts for the sample that was predicted last.
 
-        These are votes (a row per voter), standardised samples (timescales, features) and terms.
+        These are votes (a row per voter), standardised samples (timescales, features), terms, and
+        the inputs of additive experts: those of all labels, and the profiles of each.
         """
         outputs = self._output(self.output.values.copy())
         terms = outputs["terms"].reshape(4 * self.capacities["fit"], self.capacities["wave"])
-        return outputs["expert_votes"][:, 0], outputs["standardised"], terms
+        votes, standardised = outputs["expert_votes"][:, 0], outputs["standardised"]
+        return votes, standardised, terms, outputs["common_inputs"], outputs["label_terms"]
 
     def grown(self, axis: str, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the nodes or boxes, up to `max_nodes`."""
