@@ -170,9 +170,9 @@ def learn_additive(
         if not 0.0 <= variance < math.inf:
             begin_covariance(covariance, n)
             return
-        curvature = max(p * (1.0 - p), LEAST_CURVATURE)
-        damping = 1.0 / weight + curvature * variance
-        size = error / damping
+        curvature = weight * max(p * (1.0 - p), LEAST_CURVATURE)
+        damping = 1.0 + curvature * variance
+        size = weight * error / damping
         for a in range(n):
             weights[c, a] += size * step[a]
         if c == label:
