@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from river import base
 
-from river_amf.engine.engine import Engine
 from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.state.layout import CLASSIFICATION
@@ -54,8 +53,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     on_mismatch
         The first value of a feature settles its kind. A value of the other kind, a number for a
         categorical feature or the reverse, either raises an error (`"raise"`) or counts as missing
-        (`"missing"`), with one `MismatchWarning` for each feature. With `"missing"`, the texts
-        `""`, `"NA"`, `"N/A"`, `"nan"`, `"null"`, `"?"` and `"-"` settle no kind.
+        (`"missing"`), with one `MismatchWarning` for each feature. With `"missing"`, texts that
+        mean missing settle no kind: `"?"`, `"-"`, and those of pandas, such as `""` and `"NA"`.
     max_delayed_labels
         Maximum number of predictions that are kept for delayed labels, at most 16 MB of them; the
         oldest are dropped first. A delayed label is scored against the prediction made at the time,
@@ -218,8 +217,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         max_split_words: int = 30,
         max_words: int | None = None,
     ) -> None:
-        self._set_parameters(locals())
-        self._engine = Engine()
+        self._begin(locals())
 
     @property
     def _multiclass(self) -> bool:
@@ -408,5 +406,4 @@ class AdaptiveAMFClassifier(AMFClassifier):
         max_split_words: int = 30,
         max_words: int | None = 100_000,
     ) -> None:
-        self._set_parameters(locals())
-        self._engine = Engine()
+        self._begin(locals())

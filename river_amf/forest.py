@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 import sys
 from collections.abc import Callable, Hashable, Sequence
@@ -13,13 +14,15 @@ from numpy.typing import NDArray
 
 from river_amf.engine.blocks import BlockAnswers, Rows, learn_block, predict_block
 from river_amf.engine.engine import Engine
-from river_amf.engine.restoring import engine_of_file, engine_to_file
+from river_amf.engine.restoring import content_of, engine_of
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames
 from river_amf.inputs.kinds import check_weight
+from river_amf.inputs.labels import Targets
 from river_amf.inputs.schema import Schema
 from river_amf.parameters import Parameters
 from river_amf.persistence import Saved
+from river_amf.persistence.validation import FileError, adopted
 from river_amf.persistence.values import from_json, to_json
 from river_amf.state import arena
 from river_amf.state.layout import REGRESSION
@@ -34,9 +37,11 @@ class Forest(Ensemble, Saved, Parameters):
 
     _engine: Engine
 
-    def _set_parameters(self, values: dict[str, Any]) -> None:
+    def _begin(self, values: dict[str, Any]) -> None:
+        """Set the parameters, and begin with nothing learned."""
         for name in self._checks:
             setattr(self, name, values[name])
+        self._engine = Engine(Targets() if self._task == REGRESSION else None)
 
     @property
     def _has_learned(self) -> bool:
@@ -85,7 +90,7 @@ class Forest(Ensemble, Saved, Parameters):
 
     @property
     def memory_usage(self) -> int:
-        """Memory used by the model, in bytes, including spare capacity.
+        """Memory used by the model, in bytes, including spare capacity unless it is only reserved.
 
         It covers the arrays of the trees, names, labels, categories, words, and predictions that
         are kept for delayed labels.
@@ -104,31 +109,44 @@ class Forest(Ensemble, Saved, Parameters):
         """Return a deep copy: two forests sharing memory would corrupt each other."""
         return copy.deepcopy(self)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        twin = memo[id(self)] = type(self).__new__(type(self))
+        memo[id(self._engine)] = engine_of(self, *self._read(content_of, self._engine))
+        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        return twin
+
     def __getstate__(self) -> dict[str, Any]:
-        # Strings are interned so that equal models give equal pickles: a pickle records whether
-        # two equal strings, such as a vote "mean" and a field named "mean", are one object.
-        return {
+        # Strings are interned, as a pickle records which equal ones are one object.
+        state = {
             name: sys.intern(value) if type(value) is str else value
             for name, value in self.__dict__.items()
         }
+        return state | {"_engine": self._read(content_of, self._engine)}
 
-    def _to_file(self, write: Callable[[dict[str, Any], dict[str, NDArray[Any]]], Any]) -> Any:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        header, arrays = state.pop("_engine")
+        for name in self._checks.keys() - state.keys():  # which that release did not have
+            state[name] = inspect.signature(type(self)).parameters[name].default
+        for name, value in state.items():
+            setattr(self, name, value)
+        try:
+            self._engine = engine_of(self, header, adopted(arrays))
+        except FileError as error:
+            raise FileError(f"the pickle {error}") from error
+
+    def _to_file(self) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         parameters = {
             name: to_json(float(value) if isinstance(value, Fraction) else value, name)
             for name, value in self._parameters.items()
         }
-
-        def call() -> Any:
-            header, arrays = engine_to_file(self._engine)
-            return write({"parameters": parameters} | header, arrays)
-
-        return self._read(call)
+        header, arrays = self._read(content_of, self._engine, to_json)
+        return {"parameters": parameters} | header, arrays
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
         parameters = header.pop("parameters", {})
         model = cls(**{name: from_json(item) for name, item in parameters.items()})
-        model._engine = engine_of_file(model, header, arrays)
+        model._engine = engine_of(model, header, arrays, is_file=True)
         return model
 
     def learn_one(self, x: dict[Any, Any], y: Hashable, w: float = _ONE) -> None:

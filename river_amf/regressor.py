@@ -11,10 +11,8 @@ from river import base
 from river.conf import Interval
 
 from river_amf.engine.blocks import BlockAnswers
-from river_amf.engine.engine import Engine
 from river_amf.forest import Forest
 from river_amf.inputs import frames
-from river_amf.inputs.labels import Targets
 from river_amf.parameters import positive
 from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
@@ -155,8 +153,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         use_aggregation: bool = True,
         split_prior: float = 0.5,
     ) -> None:
-        self._set_parameters(locals())
-        self._engine = Engine(Targets())
+        self._begin(locals())
 
     def predict_one(
         self, x: dict[Any, Any], with_interval: bool = False, level: float = LEVEL
@@ -422,5 +419,4 @@ class AdaptiveAMFRegressor(AMFRegressor):
         use_aggregation: bool = True,
         split_prior: float = 0.7,
     ) -> None:
-        self._set_parameters(locals())
-        self._engine = Engine(Targets())
+        self._begin(locals())

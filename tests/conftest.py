@@ -6,6 +6,7 @@ README stays light; the last lines of a run list what was left out. `.ci/heavy` 
 extra and runs its tests.
 """
 
+import functools
 import importlib.util
 import os
 import re
@@ -142,6 +143,28 @@ def write(tmp_path):
 
 
 @pytest.fixture
+def chunks(monkeypatch):
+    """Return the sizes of the chunks learned, with numbers of late rows; fail if there are none.
+
+    Two ordinary rows in a row suffice for a chunk.
+    """
+    from river_amf.engine import blocks
+    from river_amf.state.layout import DELAY
+
+    sizes, learn_chunk = [], blocks._Learner._learn_chunk
+
+    def learn_and_note(learner, block, start, *more):
+        stop = learn_chunk(learner, block, start, *more)
+        sizes.append((stop - start, (block.contexts[: stop - start, DELAY] > 0.0).sum()))
+        return stop
+
+    monkeypatch.setattr(blocks._Learner, "_learn_chunk", learn_and_note)
+    monkeypatch.setattr(blocks, "_FEW", 2)
+    yield sizes
+    assert sizes, "no chunk was learned"
+
+
+@pytest.fixture
 def no_figures():
     """Close all figures of matplotlib, before a test and after it."""
     from matplotlib import pyplot
@@ -161,13 +184,15 @@ def chromium():
 
 @pytest.fixture(scope="session")
 def one_ray():
-    """Start Ray with two CPUs, for the whole run, and stop it."""
+    """Start Ray with two CPUs, for the whole run, and stop it; return what starts it again."""
     import ray
 
     # a short path
     with tempfile.TemporaryDirectory("", "ray", ignore_cleanup_errors=True) as folder:
-        ray.init(num_cpus=2, include_dashboard=False, logging_level="WARNING", _temp_dir=folder)
-        yield
+        quiet = {"include_dashboard": False, "logging_level": "WARNING"}
+        start = functools.partial(ray.init, num_cpus=2, _temp_dir=folder, **quiet)
+        start()
+        yield start
         ray.shutdown()
 
 

@@ -44,6 +44,13 @@ def pickled(model: Any) -> bytes:
     return pickle.dumps(twin)
 
 
+def saved(model: Any) -> bytes:
+    """Return the bytes of the file of a model."""
+    file = io.BytesIO()
+    model.save(file)
+    return file.getvalue()
+
+
 def content(model: Any) -> bytes:
     """Return a pickle that does not show which equal strings are one object."""
     buffer = io.BytesIO()

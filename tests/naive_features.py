@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass, field
 
 import numpy as np
+from pandas._libs.parsers import STR_NA_VALUES
 
 # observed range of a numeric feature
 RECENT = 64  # values kept until outliers among them are dropped
@@ -29,7 +30,7 @@ N_BUCKETS = 64  # for the categories of a feature
 # missing values
 MISSING = object()  # the category that a missing value is
 MISSING_CODE = 2**32 - 1
-MISSING_TEXTS = {"", "NA", "N/A", "nan", "null", "?", "-"}  # settle no kind
+MISSING_TEXTS = STR_NA_VALUES | {"?", "-"}  # settle no kind
 ABSENCE_STEP = 1 / 1024  # of the only value, by which the absence of a number is below it
 
 LARGEST = sys.float_info.max

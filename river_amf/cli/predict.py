@@ -84,7 +84,12 @@ def prediction_writer(
     titles = ["lower", "upper"] if has_intervals(model) else []
     if isinstance(model, base.Classifier):
         titles = [f"p({label})" for label in labels] if is_short else ["probability"]
-    writer.writerow(["row", *keep, *["target"] * has_target, "prediction", *titles])
+    is_terminal = file.isatty()  # which obeys control characters
+
+    def write_row(*cells: Any) -> None:
+        writer.writerow([printable(c) if is_terminal and type(c) is str else c for c in cells])
+
+    write_row("row", *keep, *["target"] * has_target, "prediction", *titles)
 
     def write(record: Record, prediction: Any, beside: Any) -> None:
         cells: list[Any] = [None] * len(titles)
@@ -93,6 +98,6 @@ def prediction_writer(
         elif beside:
             cells = [beside.get(label, 0.0) for label in (labels if is_short else [prediction])]
         target = [record.y] if has_target else []
-        writer.writerow([record.row, *record.kept, *target, prediction, *cells])
+        write_row(record.row, *record.kept, *target, prediction, *cells)
 
     return write

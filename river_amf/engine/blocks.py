@@ -7,12 +7,13 @@ to its mark, and once when it is learned. These functions are for callers that h
 
 from __future__ import annotations
 
+import _thread
 import dataclasses
 import functools
 import itertools
 import os
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from river_amf import kernels
 from river_amf.engine.engine import Engine
 from river_amf.engine.growth import Learned, growth_factor, with_ready
+from river_amf.engine.lock import Guarded
+from river_amf.engine.restoring import content_of, engine_of
 from river_amf.engine.settings import Parameters
 from river_amf.inputs.columns import (
     NewCategory,
@@ -39,8 +42,6 @@ from river_amf.state.arena import Arena, Block
 _FEW = 16  # ordinary rows in a row, that are faster one by one
 _ADDITIVE_COST = 8  # of the additive experts together, in trees
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
-
-Pools = list[ThreadPoolExecutor]
 
 
 class BlockAnswers(NamedTuple):
@@ -110,13 +111,16 @@ def predict_encoded(engine: Engine, block: Block, n_jobs: int) -> None:
     assert arena is not None
     n_rows = len(block.values)
     block.prepare(arena, n_rows, predicts=True, learns=False)
+    parts: list[Guarded] = []
+    engine.pending = functools.partial(finish, parts)
     for start in range(0, n_rows, block.chunk):
         block.record["stage"] = UNOPENED
         stop = min(start + block.chunk, n_rows)
-        _run_chunk(engine, block, range(start, stop), n_jobs, [])
+        _run_chunk(engine, block, range(start, stop), n_jobs, parts)
         if arena.most_pending:
             values, votes = block.values[start:stop], block.votes[:, : stop - start]
             engine.late.keep_rows(schema, arena, values, votes, block.answers[start:stop])
+    engine.pending = None
 
 
 def learn_block(engine: Engine, rows: Rows, parameters: Parameters, predicts: bool) -> BlockAnswers:
@@ -188,7 +192,7 @@ class _Learner:
     def _odd_rows_of_words(self) -> tuple[list[int], int]:
         """Do what `_odd_rows` does by learning all rows in a copy."""
         # A word may be forgotten on the way, and come back as the name of a category.
-        engine, twin = self.engine, self.engine.twin()
+        engine, twin = self.engine, engine_of(self.parameters, *content_of(self.engine))
         twin.warned, twin.schema.warned = engine.warned, engine.schema.warned
         rows = range(len(self.rows.weights))
         for row in rows:
@@ -255,25 +259,27 @@ class _Learner:
         if engine.late.waiting:
             engine.late.find_rows(arena, block, start, stop, new)
         block.record["stage"] = UNOPENED
-        pools: Pools = []
+        parts: list[Guarded] = []
 
         def learn() -> None:
-            for pool in pools:  # of a call that was interrupted
-                pool.shutdown()
-            _run_chunk(engine, block, range(start, stop), self.parameters.n_jobs, pools)
+            finish(parts)  # of a call that was interrupted
+            _run_chunk(engine, block, range(start, stop), self.parameters.n_jobs, parts)
             schema.use_all(block.values[start:stop])
 
         engine.publish(Learned(schema, arena), lambda: block.stage != UNOPENED, learn)
         return stop
 
 
-def _run_chunk(engine: Engine, block: Block, rows: range, n_jobs: int, pools: Pools) -> None:
+def _run_chunk(
+    engine: Engine, block: Block, rows: range, n_jobs: int, parts: list[Guarded]
+) -> None:
     """Run some rows through all trees in some threads, from where they have come to."""
     start, stop = rows.start, rows.stop
     if block.stage == UNOPENED:
         kernels.open_chunk(engine.arena, block.address, start, stop)
     while block.stage == OPEN:
-        missing = {*run_in_threads(_calls(engine.arena, block, rows, n_jobs), pools)} - {DONE}
+        missing: set[int] = set()
+        run_in_threads(_calls(engine.arena, block, rows, n_jobs, missing), parts)
         for kind in missing:
             engine.enlarge(kind)
         if missing:
@@ -282,13 +288,18 @@ def _run_chunk(engine: Engine, block: Block, rows: range, n_jobs: int, pools: Po
             engine.drop_rows()
 
 
-def _calls(arena: Arena, block: Block, rows: range, n_jobs: int) -> list[Callable[[], int]]:
-    """Return calls that run rows through all trees and experts, one for each thread."""
+def _calls(
+    arena: Arena, block: Block, rows: range, n_jobs: int, missing: set[int]
+) -> list[Callable[[], None]]:
+    """Return calls that run rows through all trees and experts, one for each thread.
 
-    def run(first: int, end: int) -> int:  # which keeps the arrays alive
+    They add to a set what a tree has run out of.
+    """
+
+    def run(first: int, end: int) -> None:  # which keeps the arrays alive
         of_block = block.address, rows.start, rows.stop
-        missing: int = kernels.run_chunk(arena, *of_block, first, end)
-        return missing
+        if (kind := kernels.run_chunk(arena, *of_block, first, end)) != DONE:
+            missing.add(kind)
 
     lengths = arena.capacities
     costs = np.arange(1 + lengths["tree"] + lengths["gradient_model"])  # up to each part
@@ -301,18 +312,29 @@ def _calls(arena: Arena, block: Block, rows: range, n_jobs: int) -> list[Callabl
     return [functools.partial(run, *part) for part in itertools.pairwise(cuts)]
 
 
-def run_in_threads(calls: Sequence[Callable[[], int]], pools: Pools) -> list[int]:
-    """Return the results of some calls, of which this thread makes the first.
+def run_in_threads(calls: Sequence[Callable[[], object]], parts: list[Guarded]) -> None:
+    """Make some calls, the first in this thread, and raise what one of them raises.
 
-    The pool of the other threads is added to `pools`; after an exception from a signal handler its
-    `shutdown` lets the calls that have begun end. A pool for all blocks would hang after a fork.
+    They become `parts`: pending steps, which one thread at a time can make until they are made.
+    After an exception, `finish` makes what is left, or waits for it.
     """
-    if len(calls) == 1:
-        return [calls[0]()]
-    with ThreadPoolExecutor(len(calls) - 1) as pool:
-        pools.append(pool)
-        others = [pool.submit(call) for call in calls[1:]]
-        return [calls[0](), *(other.result() for other in others)]
+    parts[:] = map(Guarded, calls)
+    for part in parts[1:]:
+        # `threading.Thread` takes locks, for which a signal handler could wait forever.
+        _thread.start_new_thread(_try, (part,))
+    finish(parts)
+
+
+def finish(parts: list[Guarded]) -> None:
+    """Make the calls that no thread has begun, or that have failed, and wait for the others."""
+    for part in parts:
+        part.run(int)
+
+
+def _try(part: Guarded) -> None:
+    """Make a call unless it has been made; if it fails, `finish` makes it again."""
+    with suppress(BaseException):
+        part.run(int)
 
 
 def _n_cores() -> int:

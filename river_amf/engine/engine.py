@@ -14,8 +14,6 @@ import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
-import numpy as np
-
 from river_amf import kernels
 from river_amf.engine.growth import Learned, admitted, with_capacity, with_columns
 from river_amf.engine.late_labels import LateLabels
@@ -28,8 +26,7 @@ from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.schema import Reading, Schema
 from river_amf.kernels import DONE, INFINITE, NONE, OCCUPIED, RELEASED, TOO_HEAVY
-from river_amf.state.arena import Arena
-from river_amf.state.layout import FIELDS, LAYOUT, LOCATION, LOWER, PENDING_FIELDS, UPPER, Array
+from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
 
 Predict = Callable[[Any, Any], Any]  # engine, x
 Learn = Callable[[Any, Any, Any, float, Any], None]  # engine, x, y, weight, parameters
@@ -68,7 +65,7 @@ class Engine(Guarded):
         return 0.0 if root == NONE else float(self.arena.nodes["n_samples"][tree, root])
 
     def nbytes(self) -> int:
-        """Return the bytes of the arrays, including spare capacity, and of names and categories."""
+        """Return the bytes of the arrays that are not only reserved, of names and categories."""
         of_arena = 0 if self.arena is None else self.arena.nbytes
         return of_arena + self.schema.nbytes + self.late.nbytes
 
@@ -303,52 +300,15 @@ class Engine(Guarded):
     # Copies
 
     def used_arrays(self) -> dict[str, Array]:
-        """Return views of the arrays that belong to copies and files."""
-        # Gaps in the store depend on its capacity, so equal models could give unequal pickles.
+        """Return copies of the arrays that belong to copies and files, without empty ones."""
         self.late.hold(self.arena)
         if self.arena is None:
             return {}
-        kernels.compact_rows(self.arena)
+        kernels.compact_rows(self.arena)  # as gaps in the store depend on its capacity
         self.replace(Learned(*self.learned))
-        arrays: dict[str, Array] = self.arena.used_arrays()
+        used = self.arena.used_arrays()
+        arrays = {name: array.copy() for name, array in used.items() if array.size}
         return arrays | (self.late.arrays(self.arena) if self.late.waiting else {})
-
-    def restore(self, schema: Schema, arrays: dict[str, Array]) -> Self:
-        """Take over a schema and the arrays of a copy or file."""
-        late = {name: arrays.pop(name) for name in PENDING_FIELDS if name in arrays}
-        self.learned = Learned(schema, Arena(arrays) if arrays else None)
-        self.late = LateLabels(late)
-        return self
-
-    def _snapshot(self) -> dict[str, Any]:
-        """Return copies of all that has been learned."""
-        arrays = {name: array.copy() for name, array in self.used_arrays().items()}
-        return {"schema": self.schema.copy(), "layout": LAYOUT, "arrays": arrays}
-
-    def __getstate__(self) -> dict[str, Any]:
-        return self.run(self._snapshot)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        if state["layout"] != LAYOUT:
-            raise ValueError(
-                "this forest was saved by another release of river_amf (its array layout is "
-                f"{state['layout']}, this release has {LAYOUT}); load it with that release"
-            )
-        Engine.__init__(self)
-        fields, arrays = FIELDS | PENDING_FIELDS, {}
-        for name, array in state["arrays"].items():  # a dtype of a pickle changes later pickles
-            arrays[name] = np.empty(array.shape, fields[name].dtype)
-            arrays[name][...] = array
-        self.restore(state["schema"], arrays)
-
-    def twin(self) -> Self:
-        """Return a copy."""
-        twin = type(self).__new__(type(self))
-        twin.__setstate__(self._snapshot())
-        return twin
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self.run(self.twin)
 
     # Closures. They get the engine as an argument, as an engine that refers to itself would be
     # freed late.

@@ -39,10 +39,10 @@ def refuse_within() -> None:
 class Guarded:
     """An object that one thread uses at a time, by its methods that are `exclusive`."""
 
-    def __init__(self) -> None:
+    def __init__(self, pending: Callable[[], object] | None = None) -> None:
         self.lock: Any = threading.RLock()  # its stub lacks `_is_owned`
         # The steps that an interrupted call has left, which may be called any number of times.
-        self.pending: Callable[[], object] | None = None
+        self.pending = pending
         _all.add(self)
 
     def settle(self) -> None:

@@ -24,6 +24,7 @@ from pandas.api import types
 from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.kinds import as_category, is_date, is_hashable, shown
+from river_amf.inputs.mismatch import MISSING_TEXTS
 
 STANDARD_INPUT = "-"
 
@@ -50,12 +51,7 @@ _REFUSED = {
 _ROW = r"""(?:[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n)"""  # with line ends in quotes
 _ATTRIBUTE = r"""(?i)\s*@attribute\s+('[^']*'|"[^"]*"|\S+)\s+(\{)?"""
 
-
-# the markers of pandas, which does not export them, and that of the repository of UC Irvine
-MISSING = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?"),
-)
+_MISSING = MISSING_TEXTS - {"-"}  # which may be a label
 _DATE = re.compile(  # of ISO 8601; the first group is without an offset from UTC
     r"(\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?)(Z|[-+]\d\d:?\d\d)?"
 )
@@ -93,7 +89,8 @@ def read_table(path: Path, layout: Layout, texts: Iterable[Any], n_rows: int | N
         elif kind == "parquet":
             frame = pd.read_parquet(data, engine="pyarrow").reset_index(drop=True)
         else:
-            options = (_arff_options if kind == "ARFF" else _csv_options)(name, file, layout)
+            is_arff = kind == "ARFF"
+            options = _arff_options(file, layout) if is_arff else _csv_options(name, file, layout)
             texts = [*texts, *options.pop("nominal", ())]
             options |= {"dtype": dict.fromkeys(texts, str)}
             frame = _read_csv(file, options | {"nrows": n_rows})
@@ -219,7 +216,7 @@ def _sniff(text: str, decimal: str) -> str:
     return max(_SEPARATORS.replace(decimal, ""), key=fit)  # the first of equals
 
 
-def _arff_options(name: str, file: IO[str], layout: Layout) -> dict[str, Any]:
+def _arff_options(file: IO[str], layout: Layout) -> dict[str, Any]:
     """Return the arguments of `read_csv` for the rows of an ARFF file, which is read up to them."""
     header = [*itertools.takewhile(lambda line: line.strip().lower() != "@data", file)]
     attributes = [match for match in (re.match(_ATTRIBUTE, line) for line in header) if match]
@@ -293,7 +290,7 @@ def settle(
         pd.Index(distinct, dtype=object),
         dtype=object,
     )
-    texts = texts[~texts.isin({*MISSING, *missing})]
+    texts = texts[~texts.isin({*_MISSING, *missing})]
     kinds = [*_READERS] if kind is None else [kind] * (kind != "category")
     for name in kinds:
         values = _READERS[name](texts, table)

@@ -27,8 +27,7 @@ class ExpertOutputs(NamedTuple):
     votes: Array  # of shape (n_voters, n_classes); for a learned vote logarithms
     standardised: Array  # inputs of linear models, (n_timescales, n_features)
     terms: Array  # inputs of trends, see `kernels.regression.trends`
-    common_inputs: Array  # and of additive experts, see `kernels.classification.additive_models`
-    label_terms: Array
+    additive_inputs: Array  # see `kernels.classification.additive_models`
     answer: Any  # the prediction of the forest
 
 

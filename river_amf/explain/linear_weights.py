@@ -25,6 +25,7 @@ from river_amf.kernels.regression.trends import FAST_TERMS, SMOOTH_TERMS
 from river_amf.state.layout import (
     MOST_SLOTS,
     MOST_TERMS,
+    N_COMMON,
     N_WAVES,
     REGRESSION,
     place_of,
@@ -79,7 +80,7 @@ def linear_weights(model: Any) -> pd.DataFrame:
     >>> model = AdaptiveAMFClassifier(seed=1)
     >>> for i in range(300):
     ...     model.learn_one({"price": i * 7 % 31}, i * 7 % 31 < 15)
-    >>> table = inspection.linear_weights(model)
+    >>> table = inspection.linear_weights(model).query("linear_model == 'logistic'")
     >>> bool(table.query("feature == 'price' and label").weight.item() < -1)
     True
     """
@@ -159,7 +160,7 @@ def _of_additive(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]
         yield name, None, None, weights[:, 0], 1.0
         places = [place_of_term(k, q) for q in range(n + 1)]
         if outputs is not None:
-            inputs = outputs.common_inputs[k]
+            inputs = outputs.additive_inputs[k]
             waves = [i for q in range(n) for i in range(places[q] + 2, places[q + 1])]
             if waves:
                 yield name, None, "cosines", weights[:, waves] @ inputs[waves], 1.0
@@ -167,7 +168,7 @@ def _of_additive(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]
             z, of_term, value = math.nan, weights[:, places[j % n] + 1], math.nan
             if outputs is not None:
                 z, value = outputs.standardised[0, j], 1.0
-                of_term = of_term * outputs.label_terms[:, j % n] * (j < n)
+                of_term = of_term * outputs.additive_inputs[N_COMMON:, j % n] * (j < n)
             if not features.is_categorical[j]:
                 yield name, feature, "value", weights[:, places[j % n]], z
             yield name, feature, "profile", of_term, value

@@ -21,18 +21,8 @@ class Categories:
         if bound is not None:
             self.used.update((code, category) for category, code in self.codes.items())
 
-    def __getstate__(self) -> tuple[int | None, dict[Hashable, int]]:
-        return self.bound, self.by_use()
-
-    def __setstate__(self, state: tuple[int | None, dict[Hashable, int]]) -> None:
-        Categories.__init__(self, *state)
-
     def __len__(self) -> int:
         return len(self.codes)
-
-    def copy(self) -> Categories:
-        """Return categories that later changes of these do not affect."""
-        return type(self)(self.bound, self.by_use())
 
     def by_use(self) -> dict[Hashable, int]:
         """Return a new dict of the codes, with a bound in the order of last use."""

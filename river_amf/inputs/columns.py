@@ -19,7 +19,6 @@ from river_amf.inputs.kinds import is_missing
 from river_amf.inputs.mismatch import Mismatches
 from river_amf.inputs.schema import Schema
 
-Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 

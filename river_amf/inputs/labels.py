@@ -21,8 +21,8 @@ _EXACT = 2**53  # integers up to it are exact in float64
 class Labels:
     """The labels seen so far, in order of first appearance."""
 
-    def __init__(self, index: dict[Hashable, int] | None = None) -> None:
-        self.index: dict[Hashable, int] = {} if index is None else index
+    def __init__(self) -> None:
+        self.index: dict[Hashable, int] = {}
 
     @property
     def get(self) -> Callable[[Any], int | None]:
@@ -67,10 +67,6 @@ class Labels:
                 f"but n_classes={n_classes} and the labels seen so far are {shown(list(self))}; "
                 "increase n_classes, or leave it as None"
             )
-
-    def copy(self) -> Labels:
-        """Return labels that later changes of these do not affect."""
-        return type(self)(self.index.copy())
 
     def add(self, label: Hashable) -> int:
         """Return the index of a label, which is added if it is new."""
@@ -123,10 +119,6 @@ class Targets:
 
     def __init__(self, origin: float | None = None) -> None:
         self.origin = origin  # the first target
-
-    def copy(self) -> Targets:
-        """Return targets that later changes of these do not affect."""
-        return type(self)(self.origin)
 
     def __len__(self) -> int:
         return int(self.origin is not None)

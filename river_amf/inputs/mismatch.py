@@ -23,7 +23,12 @@ _INSIDE = tuple(
     str(folder) + os.sep for folder in (Path(__file__).parents[1], Path(river.__file__).parent)
 )
 
-MISSING_TEXTS = frozenset({"", "NA", "N/A", "nan", "null", "?", "-"})
+# the markers of pandas, which does not export them, that of the repository of UC Irvine, and a dash
+_MISSING = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "-"),
+)
+MISSING_TEXTS = frozenset(_MISSING)
 _MANY = 20  # categories of a feature that may be one of numbers
 
 

@@ -40,7 +40,6 @@ from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.mismatch import MISSING_TEXTS, Mismatches, warn_of_mismatches
 
 _FEW_WORDS = 64
-_DERIVED = {"sample", "encode", "bounded", "warned"}  # attributes that are no part of the state
 
 Row = dict[Hashable, float]
 Mark = tuple[int, list[int]]
@@ -107,7 +106,7 @@ class Schema:
         return twin
 
     def _prepare(self) -> None:
-        """Set up the encoder, which follows from the columns and is no part of the state."""
+        """Set up the encoder, which follows from the columns."""
         codes = {name: coding.codes for name, coding in self._categories.items()}
         if self.words is None:
             self.sample = EncodedSample(len(self))
@@ -120,25 +119,6 @@ class Schema:
             for name, coding in self._categories.items()
             if coding.bound is not None
         ]
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = {name: value for name, value in self.__dict__.items() if name not in _DERIVED}
-        state |= {name: state[name].copy() for name in ("labels", "_columns")}
-        state["_categories"] = {name: c.copy() for name, c in self._categories.items()}
-        if self.words is not None:
-            state["words"] = self.words.copy()
-        return state | {"is_lenient": self.warned is not None}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.warned = set() if state.pop("is_lenient") else None
-        self.__dict__.update(state)
-        self._prepare()
-
-    def copy(self) -> Self:
-        """Return a schema that later changes of this one do not affect."""
-        twin = type(self).__new__(type(self))
-        twin.__setstate__(self.__getstate__())
-        return twin
 
     # Features
 

@@ -1,4 +1,4 @@
-"""All compiled code of the package. The names below are all that the rest of it uses.
+"""All compiled code of the package. The names below are those that the engine uses.
 
 From the lowest layer to the highest:
 
@@ -7,6 +7,8 @@ From the lowest layer to the highest:
 - `tree`: how trees grow, keep samples, predict, and average over their prunings;
 - `classification`: linear models of labels, and the opinion pool;
 - `regression`: what nodes predict of a real target, trends, and the stack that weighs them;
+- `by_kind`: what of all that differs between kinds of forests;
+- `steps`: the steps in which a sample is predicted and learned, alone or in a block;
 - `learning`, `chunks`: the kernels that Python calls, for one sample and for a part of a block.
 
 Comments cite the sections of DESIGN.md, which has the notation and the sources. Log-odds r_v are

@@ -1,4 +1,4 @@
-"""Functions with a body for each kind of forest, to be imported from here alone.
+"""Functions with a body for each kind of forest, as the steps of a sample call them.
 
 The bodies are for plain classifiers, other classifiers, and regressors.
 """
@@ -20,7 +20,7 @@ score_tree = choose(nothing, opinion_pool.count_tree_loss, target_trees.update_e
 pool_votes = choose(nothing, opinion_pool.pool_votes, target_pool.pool_votes)
 learn_vote = choose(nothing, opinion_pool.learn_vote, target_pool.learn_vote)
 weigh_features = choose(nothing, intensity.weigh_features, correlation.weigh_features)
-run_experts = choose(nothing, experts.run_experts, trends.run_experts)
+run_experts = choose(nothing, experts.run_experts, nothing)
 standardise = choose(nothing, standardisation.standardise, standardisation.standardise)
 run_additive = choose(nothing, additive_models.run_additive, nothing)
 take_bins = choose(nothing, quantiles.take_bins, nothing)

@@ -6,10 +6,9 @@ import math
 
 import numpy as np
 
-from river_amf.kernels import by_kind
-from river_amf.kernels.classification.experts import LEARN, PREDICT, PREDICTED, UNPREDICTED
-from river_amf.kernels.classification.opinion_pool import copy_vote, fill_unknown, mean_votes
-from river_amf.kernels.features.intensity import clip_outliers, update_intensity
+from river_amf.kernels import by_kind, steps
+from river_amf.kernels.classification.opinion_pool import copy_vote
+from river_amf.kernels.features.intensity import clip_outliers
 from river_amf.kernels.numba_tools.arrays import (
     DONE,
     INFINITE,
@@ -21,6 +20,7 @@ from river_amf.kernels.numba_tools.arrays import (
     Array,
     Forest,
     array_at,
+    inputs_of,
     output_of,
     sample_of,
     tree_of,
@@ -29,7 +29,7 @@ from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
 from river_amf.kernels.regression.target_pool import recent_values
 from river_amf.kernels.tree import sample_store
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
-from river_amf.kernels.tree.readiness import count_ready, has_experts, needs_tree_votes
+from river_amf.kernels.tree.readiness import count_ready, needs_tree_votes
 from river_amf.kernels.tree.structure import hull_of_rows, is_leaf, next_node, pass_on
 from river_amf.state import layout
 
@@ -86,13 +86,12 @@ def learn_sample(
     # stopped, once there is more (handle["next_tree"]).
     handle, context, trees = forest.handle, forest.context, forest.trees
     settings, counters = forest.settings[0], forest.counters[0]
-    n_features, first_tree = settings["n_features"], handle["next_tree"]
-    values = sample_of(sample, n_features)
+    n_features, first_tree, has_votes = settings["n_features"], handle["next_tree"], False
+    values, votes = sample_of(sample, n_features), forest.votes
+    standardised, inputs, additive_inputs, terms = inputs_of(output, forest)
     if first_tree == NONE:
         handle["n_late"] = sample_store.count_late(settings, trees)
-    n_late = handle["n_late"]
-    keeps_rows = sample_store.is_keeping_rows(settings, trees, n_late)
-    has_votes = False
+    keeps_rows = sample_store.is_keeping_rows(settings, trees, handle["n_late"])
     if first_tree == NONE:
         if not canonicalise(values[0], n_features):
             return INFINITE
@@ -106,60 +105,52 @@ def learn_sample(
         n_ready = count_ready(forest, np.int64(1), keeps_rows)  # type: ignore[arg-type]  # compiled for int64
         if n_ready < 0:
             return n_ready
-        context[layout.SAMPLE_NUMBER] = counters["n_learned"]
         if not is_late:
             context[layout.DELAY] = 0.0
             for t in range(len(trees)):
                 context[layout.RESTARTED + t] = 0.0
             has_votes = was_predicted and is_now and settings["learns_vote"] > 0
-            for voter in range(len(forest.votes) if has_votes else 0):
-                copy_vote(votes_before[voter, 0], forest.votes[voter, 0])
-        clip_outliers(forest, values[0], n_features, values[1])
-        forest.tree_targets[0] = target
-        if has_experts(settings):
-            stage = PREDICTED if has_votes else UNPREDICTED
-            by_kind.run_experts(forest, sample, output, stage, target, weight)
-        update_intensity(forest, values[0])
-        if settings["relevance"]:
-            by_kind.weigh_features(forest, values[0], forest.tree_targets[0], weight)
-        if keeps_rows:
-            sample_store.store_row(forest, values[1], int(target), weight)
+            for voter in range(len(votes) if has_votes else 0):
+                copy_vote(votes_before[voter, 0], votes[voter, 0])
+        predicts = not has_votes
+        steps.begin_sample(
+            forest,
+            values[0],
+            values[1],
+            standardised,
+            terms,
+            votes,
+            0,
+            predicts,
+            True,
+            target,
+            weight,
+            context,
+        )
         if was_predicted:
             made_by[layout.N_LEARNED] = -1.0
-        if context[layout.DELAY] > 0.0:
-            fill_unknown(forest, forest.late_votes, 0, int(context[layout.N_KNOWN]))
-        handle["version"] += 1
-        counters["n_learned"] += 1
         handle["target"], handle["weight"] = target, weight
-    has_late_votes = context[layout.DELAY] > 0.0
-    votes = forest.late_votes if has_late_votes else forest.votes
-    n_tree_targets = len(forest.tree_targets)
+    takes_votes = needs_tree_votes(settings) and not has_votes
     row = counters["n_rows"] - 1
-    x = values[2] if settings["has_categories"] else values[1]
     for t in range(max(first_tree, 0), len(trees)):
         handle["next_tree"] = t
-        if settings["has_categories"]:
-            code_row(forest.is_categorical, n_features, trees[t]["key"], values[1], x)
-        if needs_tree_votes(settings) and not has_votes and not has_late_votes:
-            by_kind.take_vote(forest, t, x, forest.votes[t, 0])
-        tree_target = t % n_tree_targets
-        own_target = forest.tree_targets[tree_target]
-        tree = tree_of(forest, t, forest.intensity[tree_target])
-        missing = by_kind.learn_tree(forest, tree, x, own_target, weight, context, row)
+        x = steps.seen_by(forest, t, values[1], values[2])
+        steps.take_tree_vote(forest, t, x, votes, forest.late_votes, 0, takes_votes, context)
+        vote, targets, intensities = votes[t, 0], forest.tree_targets, forest.intensity
+        missing = steps.learn_in_tree(
+            forest, t, x, vote, targets, intensities, weight, context, row
+        )
         if missing != NOTHING:
             return missing
-        if settings["scores_trees"]:
-            if has_late_votes and tree_target > 0:
-                own_target = forest.tree_targets[0] - context[layout.TREND_THEN]
-            by_kind.score_tree(forest, t, votes[t, 0], own_target, weight, context)
     handle["next_tree"] = NONE
-    if settings["learns_vote"]:
-        by_kind.learn_vote(forest, votes, 0, target, weight, context)
-    if has_experts(settings):
-        by_kind.run_experts(forest, sample, output, LEARN, target, weight)
+    x, predicts, label = values[1], not has_votes, int(target)
+    by_kind.run_experts(
+        forest, sample, x, standardised, inputs, additive_inputs, votes, predicts, label, weight
+    )
+    steps.end_sample(forest, votes, forest.late_votes, 0, target, weight, context)
     if keeps_rows and not sample_store.is_listed(forest.links, row):
         counters["n_rows"] = row
-    return RELEASED if sample_store.have_released(forest, n_late) else DONE
+    return RELEASED if sample_store.have_released(forest) else DONE
 
 
 @quick_kernel
@@ -167,30 +158,28 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     """Write the forest's prediction to the start of `output`; return DONE, INFINITE or OCCUPIED."""
     # `sample` is as in learn_sample, `output` the address of a `state.arena.PredictionBuffer`. A
     # prediction is the probabilities of the labels seen so far, or an answer (`layout.ANSWER`).
-    settings = forest.settings[0]
+    settings, context = forest.settings[0], forest.context
     values = sample_of(sample, settings["n_features"])
     proba, votes, made_by, seen = output_of(output, forest)
+    standardised, inputs, additive_inputs, terms = inputs_of(output, forest)
     if not canonicalise(values[0], values.shape[1]):
         return INFINITE
     is_now = made_by[layout.VERSION] == forest.handle["version"] and is_same(values[0], seen)
     if made_by[layout.N_LEARNED] >= 0.0 and not is_now:
         return OCCUPIED
     made_by[layout.VERSION] = made_by[layout.N_LEARNED] = -1.0
-    clip_outliers(forest, values[0], values.shape[1], values[1])
-    x = values[2] if settings["has_categories"] else values[1]
+    x = values[1]
+    steps.begin_sample(
+        forest, values[0], x, standardised, terms, votes, 0, True, False, 0.0, 0.0, context
+    )
     for t in range(len(forest.trees)):
-        if settings["has_categories"]:
-            key = forest.trees[t]["key"]
-            code_row(forest.is_categorical, values.shape[1], key, values[1], x)
-        by_kind.take_vote(forest, t, x, votes[t, 0])
-    if settings["learns_vote"]:
-        if has_experts(settings):
-            by_kind.run_experts(forest, sample, output, PREDICT, 0.0, 0.0)
-        by_kind.pool_votes(forest, votes, 0, proba)
-    else:
-        mean_votes(settings, votes, 0, proba)
-        if not settings["scores_trees"]:
-            return DONE
+        by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, values[2]), votes[t, 0])
+    by_kind.run_experts(
+        forest, sample, x, standardised, inputs, additive_inputs, votes, True, NONE, 0.0
+    )
+    steps.pool_votes(forest, votes, 0, proba)
+    if not needs_tree_votes(settings):
+        return DONE
     for j in range(values.shape[1]):
         seen[j] = values[0, j]
     made_by[layout.VERSION] = forest.handle["version"]

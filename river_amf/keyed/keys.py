@@ -28,11 +28,14 @@ def key_text(key: Any) -> str:
     >>> key_text("ann"), key_text(7.0), key_text(("north", 3))
     ('"ann"', '7', '["north", 3]')
     """
-    content = [_to_json(part) for part in key] if type(key) is tuple else _to_json(key)
     try:
+        content = [_to_json(part) for part in key] if type(key) is tuple else _to_json(key)
         text = str(content) if type(content) is int else _encode(content)
         text.encode()
-    except ValueError as error:  # half of a surrogate pair, or thousands of digits
+    except InvalidValue:
+        raise
+    # half of a surrogate pair, thousands of digits, or a datetime beyond the calendar of UTC
+    except (ValueError, OverflowError) as error:
         raise InvalidValue(f"the key {shown(key)} cannot be written as text: {error}") from None
     return text
 

@@ -18,7 +18,7 @@ from river_amf.inputs.kinds import check_sample, shown
 from river_amf.keyed.blocks import Block, key_names
 from river_amf.keyed.keys import key_of, key_text
 from river_amf.keyed.store import Store
-from river_amf.parameters import Check, CheckedParameters, integer
+from river_amf.parameters import Check, CheckedParameters, flag, integer
 
 
 class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
@@ -27,6 +27,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     _checks: ClassVar[dict[str, Check]] = {
         **dict.fromkeys(("factory", "key", "folder"), lambda *_: None),  # which are read-only
         "max_in_memory": integer(1, optional=True),
+        "allow_pickle": flag,
     }
     _kind: ClassVar[type[base.Estimator]]  # what the factory has to make
     _as_series: Callable[[Block, list[Any]], Any]  # of labels or of targets
@@ -38,11 +39,13 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         *,
         max_in_memory: int | None = None,
         folder: str | os.PathLike[str] | None = None,
+        allow_pickle: bool = True,
     ) -> None:
         self.factory = factory
         self.key = key
         self.max_in_memory = max_in_memory
         self.folder = folder
+        self.allow_pickle = allow_pickle
         self._store = self._opened(type(self).__name__)
 
     def _opened(self, kind: str, store: type[Store] = Store) -> Any:
@@ -50,7 +53,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         about = f"the models of a {kind} with the key {self.key!r}"
         make = partial(self._made_by, self.factory)
         make()  # or raise its error
-        return store(self.folder, about, make, self.max_in_memory)
+        return store(self.folder, about, make, self.max_in_memory, self.allow_pickle)
 
     @property
     def _has_learned(self) -> bool:
@@ -297,12 +300,16 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     folder
         Path of a folder with the file of models, or `None`. `flush` commits them, and the next
         object with this folder continues from there; it belongs to one object at a time.
+    allow_pickle
+        Whether models may be pickles in the folder. With False, only forests of this package can be
+        models, with labels and names that `save` can write, and pickles in the folder are refused.
 
     Notes
     -----
-    **Pickles in a folder run code**: open only folders that you trust. The folder has an SQLite
-    file with a pickle of each model. After a crash, or an error such as a full disk, it holds the
-    models of the last `flush`.
+    **Pickles in a folder run code**: open only folders that you trust, or with
+    `allow_pickle=False`. The folder has an SQLite file with each model, as `save` writes it or else
+    as a pickle. After a crash, or an error such as a full disk, it holds the models of the last
+    `flush`.
 
     In a pipeline the key has to survive the transformers before it, as in
     `(Select("user") + (Discard("user") | StandardScaler())) | keyed`. A keyed model can be pickled

@@ -1,10 +1,12 @@
 """Models by key: the most recently used in memory, the rest in one SQLite file.
 
-All changes since the last flush are one open transaction, which a flush commits.
+A forest is stored as its file, any other model as a pickle. All changes since the last flush are
+one open transaction, which a flush commits.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pickle
@@ -22,7 +24,7 @@ from river_amf.engine.lock import Guarded, exclusive
 from river_amf.inputs.kinds import shown
 from river_amf.keyed.blocks import Block
 from river_amf.keyed.keys import key_of
-from river_amf.persistence import FileError
+from river_amf.persistence import FileError, load, save
 
 _FORMAT = 0x616D6602  # the application id of the file: "amf" and a version
 _CREATE = (
@@ -40,9 +42,12 @@ class Store(Guarded):
     """
 
     def __init__(
-        self, folder: Any, about: str, make: Callable[[], Any], max_in_memory: int | None = None
+        self, folder: Any, about: str, make: Any, max_in_memory: int | None, allow_pickle: bool
     ) -> None:
         super().__init__()
+        self._allow_pickle = allow_pickle
+        if not allow_pickle:
+            self._packed(make())  # or raise TypeError
         self.path = None if folder is None else Path(folder, "models.sqlite").absolute()
         self.make = make  # a model of a new key
         self.max_in_memory = max_in_memory
@@ -54,6 +59,9 @@ class Store(Guarded):
         self._release: Callable[[], object] = bool  # nothing to close yet
         if self.path is not None:
             os.makedirs(self.path.parent, exist_ok=True)
+            if not all(os.access(p, os.W_OK) for p in (self.path.parent, self.path) if p.exists()):
+                what = "models need a folder that can be written, such as a copy of this one"
+                raise OSError(f"{self.path} can only be read; {what}")
         try:
             # IMMEDIATE: a transaction begins before the first change after a commit.
             self._database = sqlite3.connect(
@@ -155,7 +163,7 @@ class Store(Guarded):
             self.models.move_to_end(text)
         elif rows := self._query("SELECT model FROM models WHERE key = ?", text):
             try:
-                model = pickle.loads(rows[0][0])
+                model = self._unpacked(rows[0][0])
             except Exception as error:
                 problem = f"{self.path}: the model of the key {text} cannot be read: {error}"
                 raise FileError(problem) from error
@@ -175,12 +183,31 @@ class Store(Guarded):
         for text in texts:
             if text in self.changed:
                 try:
-                    packed = pickle.dumps(self.models[text], pickle.HIGHEST_PROTOCOL)
+                    packed = self._packed(self.models[text])
                 except Exception as error:
-                    what = f"the model of the key {shown(key_of(text))} cannot be pickled"
+                    what = f"the model of the key {shown(key_of(text))} cannot be stored"
                     raise TypeError(f"{what}, and so not moved out of memory: {error}") from error
                 self._query(_PUT, text, packed)
                 self.changed.discard(text)
+
+    def _packed(self, model: Any) -> bytes:
+        """Return the file of a forest if files can hold it; else pickle the model."""
+        file = io.BytesIO()
+        try:
+            save(model, file)
+        except TypeError as error:
+            if not self._allow_pickle:
+                raise TypeError(f"{error}, which allow_pickle=False rules out") from error
+            return pickle.dumps(model, pickle.HIGHEST_PROTOCOL)
+        return file.getvalue()
+
+    def _unpacked(self, packed: bytes) -> Any:
+        """Return the model that `_packed` turned into bytes."""
+        if bytes(packed[:2]) == b"PK":  # with which no pickle begins
+            return load(io.BytesIO(packed))
+        if not self._allow_pickle:
+            raise ValueError("it is a pickle, which runs code, and allow_pickle is False")
+        return pickle.loads(packed)
 
     def has(self, text: str) -> bool:
         """Return whether a key has a model."""

@@ -41,7 +41,7 @@ def looks(
     """Return the style of each model, in the order of drawing.
 
     Scores are the final ones by name, NaN if unknown. The best six models have a color, and
-    further ones are thin and grey. Floors, which look at no features, are dashed and dotted.
+    further ones are thin and grey. Naive baselines, which use no features, are dashed and dotted.
     """
     sign = 1.0 if smaller_is_better else -1.0
     loss = {name: math.inf if math.isnan(n) else sign * n for name, n in scores.items()}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import io
 import os
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, ClassVar, Self
 
@@ -40,8 +40,8 @@ class Saved:
             _KINDS[cls._file_kind] = cls
 
     @abc.abstractmethod
-    def _to_file(self, write: Callable[[Header, dict[str, Array]], Any]) -> Any:
-        """Call a function with the model as JSON and arrays, which no thread changes meanwhile."""
+    def _to_file(self) -> tuple[Header, dict[str, Array]]:
+        """Return the model as JSON and arrays, which no thread changes any more."""
 
     @classmethod
     @abc.abstractmethod
@@ -117,12 +117,8 @@ def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
         )
     about: Header = {"river_amf": __version__, "kind": kind}
     about |= {"notes": notes} if notes else {}
-
-    def write(file: IO[bytes]) -> None:
-        model._to_file(
-            lambda header, arrays: container.write(file, about | {"model": header}, arrays)
-        )
-
+    about["model"], arrays = model._to_file()
+    write = partial(container.write, about, arrays)
     if isinstance(path, str | os.PathLike):
         places.replace(os.fspath(path), write)
     else:

@@ -1,9 +1,10 @@
 """The file format: JSON and numpy arrays in a zip archive, for `unzip -l` and `numpy.load` too.
 
 A member `header.json`, an object in ASCII, has `format` (an integer from 1), `river_amf` (the
-version that wrote the file), and everything that is not in the arrays. A member NAME.npy is an
-array of the table `layout.FIELDS`. Members are stored uncompressed, with one timestamp, so that
-equal models give equal files. Entries, parameters and arrays that a file lacks get their defaults.
+version that wrote the file), `arrays` (their names), and everything that is not in the arrays. A
+member NAME.npy is an array of the table `layout.FIELDS`. Members are stored uncompressed, with one
+timestamp, so that equal models give equal files. Entries, parameters and arrays that a header lacks
+get their defaults.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from numpy.lib import format as npy
 
 from river_amf._version import __version__
 from river_amf.inputs.kinds import shown
-from river_amf.persistence.validation import FileError, require
-from river_amf.state.layout import COPIED, FIELDS, PENDING_FIELDS, Array
+from river_amf.persistence.validation import FileError, adopted, require
+from river_amf.state.layout import Array
 
 FORMAT = 1
 
-_ARRAYS = {name: FIELDS[name] for name in COPIED} | PENDING_FIELDS
 _HEADER = "header.json"
 
 Header = dict[str, Any]
 
 
-def write(file: IO[bytes], header: Header, arrays: dict[str, Array]) -> None:
+def write(header: Header, arrays: dict[str, Array], file: IO[bytes]) -> None:
     """Write an archive to an empty file."""
-    text = json.dumps({"format": FORMAT} | header, allow_nan=False, separators=(",", ":"))
+    header = {"format": FORMAT} | header | {"arrays": [*arrays]}
+    text = json.dumps(header, allow_nan=False, separators=(",", ":"))
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr(zipfile.ZipInfo(_HEADER), text)
         for name, array in arrays.items():
@@ -48,20 +49,19 @@ def read(data: bytes) -> tuple[Header, dict[str, Array]]:
         raise FileError("is not a river_amf file (it does not begin like one)")
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = {*archive.namelist()}
+        if "0.amf" in members:
+            loader = "river_amf.ray.DistributedForest.load"
+            raise FileError(f"holds a forest over workers, which {loader} loads")
         if _HEADER not in members:
             raise FileError(f"is not a river_amf file (it has no {_HEADER})")
         require(len(members) == len(archive.namelist()), "members, some of which come twice,")
         is_stored = not any(entry.compress_type for entry in archive.infolist())
         require(is_stored, "compression, of which there should be none,")  # few bytes give many
         header = _header_of(archive.read(_HEADER))
-        names = {f"{name}.npy": name for name in _ARRAYS}
-        if not members <= {_HEADER, *names}:
-            raise FileError(f"is damaged: its members cannot be {shown(sorted(members))}")
-        return header, {
-            name: _array_of(name, archive.read(member))
-            for member, name in names.items()
-            if member in members
-        }
+        names = header["arrays"]
+        odd = members ^ {_HEADER, *(f"{name}.npy" for name in names)}
+        require(not odd, f"list of arrays, from which members differ in {shown(sorted(odd))},")
+        return header, adopted({n: _array_of(n, archive.read(f"{n}.npy")) for n in names})
 
 
 def _header_of(text: bytes) -> Header:
@@ -79,15 +79,11 @@ def _header_of(text: bytes) -> Header:
 
 
 def _array_of(name: str, data: bytes) -> Array:
-    """Return an array after comparing its dtype, its number of axes and its bytes."""
-    field, member = _ARRAYS[name], io.BytesIO(data)
-    version = npy.read_magic(member)
+    """Return an array of any dtype but of objects, as a view of the bytes."""
+    member = io.BytesIO(data)
+    is_right = npy.read_magic(member) == (1, 0)
     shape, is_fortran, dtype = npy.read_array_header_1_0(member)
-    content, axes = member.read(), field.axes
-    expected = ((1, 0), False, field.dtype, len(axes))
-    n_bytes = math.prod(shape) * field.itemsize
-    if (version, is_fortran, dtype, len(shape)) != expected or n_bytes != len(content):
-        got = f"it has {len(content)} bytes, {dtype} and the shape {shown(shape)}"
-        raise FileError(f"is damaged: {name} must be {field.dtype} with the axes {axes}, but {got}")
-    # of the dtype of the table, as an equal one would change later pickles
-    return np.frombuffer(content, field.dtype).reshape(shape).copy()
+    content = member.read()
+    is_right &= not is_fortran and math.prod(shape) * dtype.itemsize == len(content)
+    require(is_right, f"array {name}, with {len(content)} bytes and the shape {shown(shape)},")
+    return np.frombuffer(content, dtype).reshape(shape)

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import os
+import platform
 import secrets
 import stat
 from collections.abc import Callable
 from typing import IO, Any
 
 from river_amf.inputs.kinds import shown
+
+fcntl: Any = None
+with contextlib.suppress(ImportError):  # on Windows, where nothing is removed
+    import fcntl
+
+_PREFIX = f".river_amf-{platform.node()}-"  # other machines may not see its locks
 
 
 def check_binary(file: Any, method: str) -> None:
@@ -35,18 +43,40 @@ def replace(path: str, write: Callable[[IO[bytes]], object]) -> None:
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             raise OSError(errno.EINVAL, "it is not a regular file", path)
         open(path, "r+b").close()  # raises if it is a folder or cannot be written
-    temporary = os.path.join(os.path.dirname(path), f".river_amf-{secrets.token_hex(8)}.tmp")
+    _remove_abandoned(os.path.dirname(path))
+    temporary = os.path.join(os.path.dirname(path), f"{_PREFIX}{secrets.token_hex(8)}.tmp")
     try:
-        with open(temporary, "xb") as file:
+        with _locked(temporary) as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, path)
+            if mode is not None:
+                os.chmod(temporary, stat.S_IMODE(mode))
+            if fcntl is None:  # Windows cannot rename an open file
+                file.close()
+            os.replace(temporary, path)
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename == temporary:
             error.filename, error.filename2 = path, None
         raise
+
+
+def _locked(temporary: str) -> IO[bytes]:
+    """Return a new file, which this process has locked as long as it is open."""
+    while True:
+        file = open(temporary, "xb")  # noqa: SIM115 (it is closed by the caller)
+        with contextlib.suppress(OSError, AttributeError):  # without fcntl or such locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if os.path.exists(temporary):
+            return file
+        file.close()  # another process has removed it before it was locked
+
+
+def _remove_abandoned(folder: str) -> None:
+    """Remove temporary files from a folder whose processes have been killed."""
+    for path in glob.glob(f"{glob.escape(os.path.join(folder, _PREFIX))}*.tmp"):
+        with contextlib.suppress(OSError, AttributeError), open(path, "r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises if a process has locked it
+            os.unlink(path)

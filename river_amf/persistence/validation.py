@@ -1,8 +1,9 @@
 """Checks of arrays from outside, before the kernels trust them.
 
 A wrong index would make compiled code read and write outside its arrays or loop forever. So each
-number that kernels use as an index is checked once, when a file is read. All other numbers may be
-wrong, NaN or infinite, and give wrong predictions, but nothing worse.
+number that kernels use as an index is checked once, when a file is read, and counts are checked for
+numbers that no sum of weights can be. All other numbers may be wrong, NaN or infinite, and give
+wrong predictions, but nothing worse.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.recfunctions import require_fields
 
+from river_amf.inputs.kinds import shown
 from river_amf.kernels import NONE, UNLISTED
 from river_amf.state import layout
 from river_amf.state.arena import Arena, defaults
-from river_amf.state.layout import COPIED, FIELDS, Array
+from river_amf.state.layout import COPIED, FIELDS, PENDING_FIELDS, Array
 
 _SMALL = 2**24  # bytes
 
@@ -39,10 +42,24 @@ def _lies(values: Array, low: float, high: float) -> bool:
     return values.size == 0 or bool(values.min() >= low and values.max() <= high)
 
 
+def adopted(arrays: dict[str, Array]) -> dict[str, Array]:
+    """Return copies of saved arrays in the form of this release, or raise FileError."""
+    fields, result = {name: FIELDS[name] for name in COPIED} | PENDING_FIELDS, {}
+    for name in (name for name in arrays if name not in layout.DROPPED):
+        if name not in fields:
+            raise FileError(f"has an array {shown(name)}, which this release does not know")
+        array, axes, dtype = arrays[name], fields[name].axes, np.dtype(fields[name].dtype)
+        if array.ndim != len(axes) or not {*array.dtype.descr} <= {*dtype.descr}:
+            got = f"it has {array.dtype} and the shape {shown(array.shape)}"
+            raise FileError(f"is damaged: {name} must be {dtype} with the axes {axes}, but {got}")
+        is_older = array.dtype != dtype  # new fields of its records are 0
+        result[name] = require_fields(array, dtype) if is_older else array.astype(dtype)
+    return result
+
+
 def whole(arrays: dict[str, Array], derived: dict[str, Array]) -> dict[str, Array]:
     """Return all arrays of a forest: derived ones, arrays of a file, and defaults."""
-    is_list = {"counters", "trees"} <= arrays.keys() <= {*COPIED} - derived.keys()
-    require(is_list and len(arrays["trees"]), "list of arrays, or number of trees,")
+    require({"counters", "trees"} <= arrays.keys() and len(arrays["trees"]), "list of arrays")
     lengths = layout.lengths_in_use(derived["settings"], arrays["counters"], arrays["trees"])
     require(min(lengths.values()) >= 0, "number of rows, nodes or boxes")
     shapes, arrays = layout.shapes(lengths), arrays | derived
@@ -53,8 +70,7 @@ def whole(arrays: dict[str, Array], derived: dict[str, Array]) -> dict[str, Arra
     require(n_absent <= max(_SMALL, 4 * n_bytes), f"list of arrays, without {', '.join(absent)},")
     for name, array in arrays.items():
         require(array.shape == shapes[name], f"shape of {name}, which should be {shapes[name]},")
-    arrays |= defaults(lengths, absent)
-    return {name: arrays[name] for name in COPIED}
+    return arrays | defaults(lengths, absent)
 
 
 def check_pending(arrays: dict[str, Array], arena: Arena) -> None:
@@ -80,6 +96,11 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
     settings, trees, samples = arrays["settings"][0], arrays["trees"], arrays["samples"]
     require(_lies(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")
     _check_features(arrays, columns)
+    most = 2.0 * settings["largest_total"]  # as sums are rounded
+    is_classifier = settings["task"] == layout.CLASSIFICATION
+    faded = arrays["faded"][:, :, layout.FADED_SUM : None if is_classifier else layout.FADED_COUNTS]
+    sums = arrays["nodes"]["n_samples"], arrays["counts"], faded
+    require(all(_lies(array, 0.0, most) for array in sums), "counts of samples")
     n_nodes, roots = trees["n_nodes"], trees["root"]
     require(n_nodes.max() <= settings["max_nodes"], "numbers of nodes")
     require(np.where(n_nodes > 0, (roots >= 0) & (roots < n_nodes), roots == NONE).all(), "roots")

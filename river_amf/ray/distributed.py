@@ -157,9 +157,10 @@ class DistributedForest(CheckedParameters, base.Estimator):
         def write(file: IO[bytes]) -> None:
             with zipfile.ZipFile(file, "w") as archive:
                 for worker, model in enumerate(models):
+                    notes = {"worker": [worker, self.n_workers]}
                     entry = zipfile.ZipInfo(f"{worker}.amf")  # of one time, as in other files
                     with archive.open(entry, "w", force_zip64=True) as member:
-                        model.save(member)
+                        persistence.save_with_notes(model, member, notes)
 
         places.replace(os.fsdecode(path), write)
 
@@ -174,11 +175,14 @@ class DistributedForest(CheckedParameters, base.Estimator):
         """
         try:
             with zipfile.ZipFile(path) as archive:
-                models = [persistence.load(archive.open(name)) for name in archive.namelist()]
+                names = archive.namelist()
+                loaded = [persistence.load_with_header(archive.open(name)) for name in names]
         except (zipfile.BadZipFile, RuntimeError, EOFError) as error:
             raise FileError(f"{path} is damaged: {error}") from error
-        if not models:
-            raise FileError(f"{path} holds no forests")
+        models = [model for model, _ in loaded]
+        workers = [header["notes"].get("worker") for _, header in loaded]
+        if not models or workers != [[worker, len(models)] for worker in range(len(models))]:
+            raise FileError(f"{path} does not hold the forests of all workers")
         n_estimators = sum(model.n_estimators for model in models)
         forest = cls(models[0].clone({"n_estimators": n_estimators}), len(models))
         if [model._parameters for model in models] != [m._parameters for m in forest._dealt()]:

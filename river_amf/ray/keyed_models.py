@@ -88,9 +88,11 @@ class DistributedKeyed(KeyedModel):
         *,
         max_in_memory: int | None = None,
         folder: str | os.PathLike[str] | None = None,
+        allow_pickle: bool = True,
     ) -> None:
         self.n_workers = n_workers
-        super().__init__(factory, key, max_in_memory=max_in_memory, folder=folder)
+        options: dict[str, Any] = {"max_in_memory": max_in_memory, "allow_pickle": allow_pickle}
+        super().__init__(factory, key, folder=folder, **options)
 
     def _opened(self, kind: str, store: type[Store] = _Shares) -> Any:
         shares, n = super()._opened(self._local.__name__, store), self.n_workers
@@ -98,7 +100,8 @@ class DistributedKeyed(KeyedModel):
         stored = shares.call("packed")
         workers = []
         for i in range(n):
-            models = self._local(self.factory, self.key, max_in_memory=limit)
+            options: dict[str, Any] = {"max_in_memory": limit, "allow_pickle": self.allow_pickle}
+            models = self._local(self.factory, self.key, **options)
             models._store.call("put", [row for row in stored if share_of(row[0], n) == i])
             workers.append(_Share(models, i, n))
         shares.workers = Workers(workers)
@@ -126,6 +129,8 @@ class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
         Number of workers.
     max_in_memory
         As in `KeyedClassifier`, divided evenly among the workers.
+    allow_pickle
+        As in `KeyedClassifier`. (Workers get the models as pickles of this process.)
     folder
         Where `flush` writes to, on this machine: the folder of a `KeyedClassifier`, which either of
         them continues, with any number of workers. All models are read when the object is made.

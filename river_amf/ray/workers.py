@@ -55,6 +55,7 @@ class Workers(Guarded):
         self._past: _Past = ([dumps(model) for model in models], [])
         self._n_bytes = 0  # of the calls
         self._actors: list[Any] = [None] * len(self._past[0])
+        self._job: tuple[str, ...] = ()  # that of the actors in Ray, once there are some
         self._is_closed = False
 
     def __len__(self) -> int:
@@ -67,8 +68,8 @@ class Workers(Guarded):
     ) -> list[Any]:
         """Return the results of a function of each model, or of that of one worker.
 
-        RuntimeError is raised after `close`, or if an actor dies three times. An atomic function
-        that raises TypeError or ValueError has left the model as it was.
+        RuntimeError is raised after `close` or `ray.shutdown`, or if an actor dies three times. An
+        atomic function that raises TypeError or ValueError has left the model as it was.
         """
         if self._n_bytes > max(_FEW_BYTES, sum(map(len, self._past[0]))):
             self._make_checkpoints()
@@ -133,10 +134,18 @@ class Workers(Guarded):
 
     def _sent(self, call: bytes, i: int) -> Any:
         """Send a call to a worker, whose actor may have to be started; return Ray's reference."""
+        if not ray.is_initialized():
+            if self._job:
+                raise RuntimeError(
+                    "Ray has been shut down, and the workers with it; after ray.init() they go on"
+                )
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            ray.init(include_dashboard=False, logging_level="WARNING", ignore_reinit_error=True)
+        context = ray.get_runtime_context()
+        job = context.get_node_id(), context.get_job_id()
+        if job != self._job:  # the actors of an earlier one have ended
+            self._actors, self._job = [None] * len(self), job
         if self._actors[i] is None:
-            if not ray.is_initialized():
-                os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-                ray.init(include_dashboard=False, logging_level="WARNING", ignore_reinit_error=True)
             calls = [past for past, to in self._past[1] if i in to]
             self._actors[i] = _Actor.remote(self._past[0][i], calls)
         return self._actors[i].call.remote(call)
@@ -161,6 +170,6 @@ class Workers(Guarded):
         """End actors; the next call replaces them."""
         for i in to:
             actor, self._actors[i] = self._actors[i], None
-            if actor is not None:
-                with suppress(Exception):  # Ray may have been shut down
+            if actor is not None and ray.is_initialized():  # or Ray would be started
+                with suppress(Exception):
                     ray.kill(actor)

@@ -8,8 +8,10 @@ a forest between two sizes.
 from __future__ import annotations
 
 import math
+import mmap
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,12 +27,16 @@ from river_amf.state.layout import (
     REGRESSION,
     VARIANCE_OF_CONSTANT,
     Array,
+    Field,
 )
 
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
 _FIRST_WORDS = 64
 _SMALL = 2**20  # bytes; arrays up to this size are cheap to move
+# Bytes reserved for the arrays of an axis that take more, and times as much once they are full.
+_RESERVED = {"node": 2**24, "box": 2**25, "row": 2**24}
+_SPARE = 1 if sys.platform == "win32" else 256  # where what is not used counts, too
 _ARRAY_BYTES = sys.getsizeof(np.empty(0))  # around its data
 _PENDING_BYTES = 2**24  # of predictions for delayed labels
 _CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
@@ -133,6 +139,8 @@ class Arena:
             handle[name] = array.ctypes.data
         for axis, length in capacities.items():
             handle[f"{axis}_capacity"] = length
+        if "row" in capacities:
+            handle["most_rows"] = capacities["row"]
 
     def replacing(self, arrays: dict[str, Array], capacities: dict[str, int]) -> Arena:
         """Return an arena with some other arrays and lengths of axes, which shares all others."""
@@ -172,8 +180,15 @@ class Arena:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays, including spare capacity."""
-        return self.handle.nbytes + sum(_ARRAY_BYTES + array.nbytes for array in self.arrays)
+        """Bytes of all arrays, including spare capacity, but of large ones that in use only."""
+        in_use, pairs = self._in_use(), zip(FIELDS.values(), self.arrays, strict=True)
+        parts = (_used(f, a, in_use) if a.nbytes > _SMALL else a for f, a in pairs)
+        return self.handle.nbytes + sum(_ARRAY_BYTES + part.nbytes for part in parts)
+
+    def _in_use(self) -> dict[Any, int]:
+        """Return the lengths in use of the axes along which spare capacity is undefined."""
+        n_nodes, n_boxes = (int(self.trees[name].max()) for name in ("n_nodes", "n_boxes"))
+        return {"node": n_nodes, "box": n_boxes, "row": int(self.counters["n_rows"][0])}
 
     def resized(self, **capacities: int) -> Arena:
         """Return an arena with other lengths of some axes."""
@@ -182,9 +197,9 @@ class Arena:
     def _resized_arrays(self, capacities: dict[str, int]) -> dict[str, Array]:
         """Return copies of the arrays that change with the lengths of some axes."""
         changed = {axis for axis, length in capacities.items() if length != self.capacities[axis]}
-        lengths = self.capacities | capacities
+        lengths, in_use = self.capacities | capacities, self._in_use()
         return {
-            name: _resized(name, getattr(self, name), field.shape(lengths))
+            name: _resized(field, getattr(self, name), field.shape(lengths), in_use)
             for name, field in FIELDS.items()
             if not changed.isdisjoint(field.axes)
         }
@@ -216,21 +231,34 @@ class Arena:
             for (name, field), part in zip(OUTPUT_FIELDS.items(), parts, strict=True)
         }
 
-    def last_outputs(self) -> tuple[Array, Array, Array, Array, Array]:
+    def last_outputs(self) -> tuple[Array, Array, Array, Array]:
         """Return copies of the outputs of experts for the sample that was predicted last.
 
         These are votes (a row per voter), standardised samples (timescales, features), terms, and
-        the inputs of additive experts: those of all labels, and the profiles of each.
+        inputs of additive experts.
         """
         outputs = self._output(self.output.values.copy())
         terms = outputs["terms"].reshape(4 * self.capacities["fit"], self.capacities["wave"])
         votes, standardised = outputs["expert_votes"][:, 0], outputs["standardised"]
-        return votes, standardised, terms, outputs["common_inputs"], outputs["label_terms"]
+        return votes, standardised, terms, outputs["additive_inputs"]
 
     def grown(self, axis: str, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the nodes or boxes, up to `max_nodes`."""
         wanted = max(int(factor * self.capacities[axis]), _FIRST_NODES)
-        return self.resized(**{axis: min(wanted, int(self.settings["max_nodes"][0]))})
+        return self._with_spare(axis, wanted, int(self.settings["max_nodes"][0]))
+
+    def _with_spare(self, axis: str, wanted: int, most: int) -> Arena:
+        """Return an arena with at least a wanted length of an axis, and if it is large far more."""
+        # Memory costs nothing until it is written to. Copies made later would take long.
+        arrays = [getattr(self, name) for name, field in FIELDS.items() if axis in field.axes]
+        n_bytes, first = sum(array.nbytes for array in arrays), _RESERVED[axis]
+        n_reserved = first if 2 * n_bytes < first else _SPARE * n_bytes
+        length = n_reserved * self.capacities[axis] // n_bytes if n_bytes > _SMALL else 0
+        while length > wanted:
+            with suppress(MemoryError):
+                return self.resized(**{axis: min(length, most)})
+            length //= 4
+        return self.resized(**{axis: min(wanted, most)})
 
     def with_codes(self, n_codes: int) -> Arena:
         """Return an arena with capacity for categories whose codes are below `n_codes`."""
@@ -256,8 +284,12 @@ class Arena:
         longest_list = int(self.settings["longest_list"][0])
         if n_rows + more > longest_list:
             more = min(more, max(longest_list - self.longest(), n_rows // 8))
-        capacity = n_rows + max(_FIRST_ROWS, more, self.capacities["node"] // 4)
-        return self.resized(row=capacity)
+        n_nodes = int(self.trees["n_nodes"].max())
+        most_rows = n_rows + max(_FIRST_ROWS, more, n_nodes // 4)
+        has_room = most_rows <= self.capacities["row"]
+        arena = self if has_room else self._with_spare("row", most_rows, sys.maxsize)
+        arena.handle["most_rows"] = most_rows
+        return arena
 
     def longest(self) -> int:
         """Return the length of the longest list of rows that a leaf keeps."""
@@ -265,11 +297,12 @@ class Arena:
         return max((int(rows[:n].max()) for rows, n in counts if n), default=0)
 
     def drop_rows(self) -> Arena:
-        """Return an arena without the unused capacity of the store of samples."""
-        try:
-            return self.resized(row=int(self.counters["n_rows"][0]))
-        except MemoryError:  # there is not even enough for the smaller copy
-            return self
+        """Return an arena without the unused capacity of the store of samples, if it is most."""
+        n_rows = int(self.counters["n_rows"][0])
+        with suppress(MemoryError):  # there may not even be enough for the smaller copy
+            if 2 * n_rows < self.handle["most_rows"][0]:
+                return self.resized(row=n_rows)
+        return self
 
     def extended(self, is_categorical: Sequence[bool], n_labels: int, dirichlet: float) -> Arena:
         """Return an arena with new features and labels.
@@ -277,19 +310,25 @@ class Arena:
         `is_categorical` and `n_labels` count all features and labels. If there are more labels than
         classes of the prior, it gets a new prior, with the Dirichlet parameter given.
         """
-        # In existing nodes and rows, a new feature is missing (NaN). The range of a categorical
-        # feature counts as 1, as do all ranges under "unit" intensity.
+        # In existing nodes and rows, a new feature is missing (NaN), in rows first from now on. The
+        # range of a categorical feature counts as 1, as do all ranges under "unit" intensity.
         n_features = len(is_categorical)
         settings = self.settings.copy()
         n_classes = max(n_labels, int(settings["n_classes"][0]))
         capacities = self._enough(n_features, sum(is_categorical), n_classes)
+        new = slice(int(settings["n_features"][0]), n_features)
+        self.rows[: int(self.counters["n_rows"][0]), new] = np.nan
         changed = "is_categorical", "intensity", "stand_ins"
         arrays = {name: getattr(self, name).copy() for name in changed}
-        arrays |= self._resized_arrays(capacities) | {"settings": settings}
+        try:
+            arrays |= self._resized_arrays(capacities)
+        except MemoryError:  # for what is reserved
+            capacities |= self._in_use()
+            arrays |= self._resized_arrays(capacities)
+        arrays["settings"] = settings
         if n_labels > settings["n_classes"][0]:
             set_prior(settings, n_labels, dirichlet)
             arrays["pure"] = np.full_like(self.pure, np.nan)  # it follows from the prior
-        new = slice(int(settings["n_features"][0]), n_features)
         arrays["is_categorical"][:n_features] = is_categorical
         categorical = arrays["is_categorical"][new].astype(bool)
         by_range = ~categorical & bool(settings["range_intensity"])
@@ -393,7 +432,7 @@ def defaults(lengths: dict[str, int], names: Iterable[str]) -> dict[str, Array]:
     """Return arrays as they are before anything is learned, with axes of these lengths."""
     chosen = set(names)
     return {
-        name: _empty(name, shape, FIELDS[name].axes)
+        name: _filled(FIELDS[name], shape)
         for name, shape in layout.shapes(lengths).items()
         if name in chosen
     }
@@ -405,21 +444,39 @@ def _named_lengths(name: str, array: Array) -> dict[str, int]:
     return {axis: length for axis, length in pairs if isinstance(axis, str)}
 
 
-def _empty(name: str, shape: tuple[int, ...], axes: Iterable[str | int]) -> Array:
-    """Return an array of spare capacity along these axes, filled unless all are undefined."""
-    field = FIELDS[name]
-    if layout.UNDEFINED.issuperset(axes):
-        return np.empty(shape, field.dtype)
+def _filled(field: Field, shape: tuple[int, ...]) -> Array:
+    """Return an array with the fill of its field."""
     return np.full(shape, field.fill, field.dtype) if field.fill else np.zeros(shape, field.dtype)
 
 
-def _resized(name: str, array: Array, shape: tuple[int, ...]) -> Array:
+def _used(field: Field, array: Array, in_use: dict[Any, int]) -> Array:
+    """Return a view of the part of an array up to these lengths of its axes."""
+    return array[tuple(slice(in_use.get(axis)) for axis in field.axes)]
+
+
+def _resized(field: Field, array: Array, shape: tuple[int, ...], in_use: dict[Any, int]) -> Array:
     """Return a copy of an array in another shape, cut off or with spare capacity."""
-    lengths = zip(FIELDS[name].axes, array.shape, shape, strict=True)
-    result = _empty(name, shape, [axis for axis, old, new in lengths if old != new])
-    kept = tuple(slice(min(old, new)) for old, new in zip(array.shape, shape, strict=True))
-    result[kept] = array[kept]
+    if layout.UNDEFINED.isdisjoint(field.axes):
+        old, new = array, (result := _filled(field, shape))
+    else:
+        result = _uninitialized(shape, field.dtype)
+        old, new = _used(field, array, in_use), _used(field, result, in_use)
+        if old.shape != new.shape:
+            new[...] = field.fill
+    kept = tuple(map(slice, map(min, old.shape, new.shape)))
+    new[kept] = old[kept]
     return result
+
+
+def _uninitialized(shape: tuple[int, ...], dtype: Any) -> Array:
+    """Return an array, whose memory costs nothing until it is written to if it is large."""
+    # With NumPy's memory, the first node of each tree would take a huge page.
+    n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+    if n_bytes > _SMALL and sys.platform != "win32":
+        with suppress(OSError):
+            flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+            return np.ndarray(shape, dtype, mmap.mmap(-1, n_bytes, flags=flags))
+    return np.empty(shape, dtype)
 
 
 Numbers = NDArray[np.float64]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -177,8 +176,6 @@ SAMPLE = _record(
 
 # What a forest predicts.
 CLASSIFICATION, REGRESSION = 0, 1
-TASKS = ("classification", "regression")
-
 
 # The kinds of forests that kernels are compiled for. A plain classifier has neither experts, words,
 # a learned vote, relevance, fading nor restarts.
@@ -212,6 +209,7 @@ N_BINS = 16  # equal parts of the range of a number, each with a bucket; profile
 
 N_COSINES = 100  # random Fourier features of a linear model
 N_ADDITIVE = 2  # linear models that are additive experts, the last ones
+N_COMMON = 4  # rows of their inputs that are not of a label
 COSINES_OF_TERM = 12  # of the second one, up to N_COSINES in all
 MOST_TERMS = 32  # for the features in an additive expert; if there are more, they share terms
 FIRST_VARIANCE, VARIANCE_OF_CONSTANT = 0.1, 1.0  # of the weights of an additive expert
@@ -246,7 +244,7 @@ class Field(NamedTuple):
     dtype: Any
     axes: tuple[str | int, ...]  # names of axes of variable length (see below), and fixed lengths
     fill: float = 0.0
-    is_copied: bool = True  # to pickles, copies and files; kernels refill all other arrays
+    is_copied: bool = True  # to pickles, copies and files; all others are derived anew
 
     @property
     def itemsize(self) -> int:
@@ -258,18 +256,19 @@ class Field(NamedTuple):
         return tuple(axis if isinstance(axis, int) else lengths[axis] for axis in self.axes)
 
 
-UNDEFINED = {"node", "box"}  # for speed, capacity on these is filled when a kernel adds an entry
+# Capacity on these is filled when a kernel adds an entry, so that memory is not touched before.
+UNDEFINED = {"node", "box", "row"}
 
 # The arrays of a forest, to kernels the attributes of a view (`kernels.numba_tools.views`). The
 # functions below have the lengths of the axes. `vote` is the prediction of a voter, `moment` and
 # `faded` what is kept of labels or targets, and `place` that of a category (`place_of`).
 FIELDS = {
-    "settings": Field(SETTINGS, (1,)),
+    "settings": Field(SETTINGS, (1,), is_copied=False),
     "counters": Field(COUNTERS, (1,)),
     "ranges": Field(np.float64, (2, "feature"), np.nan),
     "limits": Field(np.float64, (2, "feature"), np.nan),
     "intensity": Field(np.float64, ("tree_target", "feature")),
-    "is_categorical": Field(np.uint8, ("feature",)),
+    "is_categorical": Field(np.uint8, ("feature",), is_copied=False),
     # in place of missing values, NaN if they stay missing
     "stand_ins": Field(np.float64, ("feature",), np.nan),
     "features": Field(FEATURE, ("feature",)),
@@ -327,13 +326,8 @@ FIELDS = {
     "links": Field(np.int32, ("tree", "row")),
     "phases": Field(np.float64, ("draw", "cosine"), is_copied=False),
     "directions": Field(np.float64, ("draw", "feature", "cosine"), is_copied=False),
-    "standardised": Field(np.float64, ("timescale", "feature"), is_copied=False),
-    "inputs": Field(np.float64, ("gradient_model", 2, "input"), is_copied=False),
-    "bins": Field(np.int64, ("binned",), is_copied=False),
     "label_shares": Field(np.float64, (2, "linear_class"), is_copied=False),
-    "label_terms": Field(np.float64, ("linear_class", "label_term"), is_copied=False),
     "steps": Field(np.float64, (4, "common_input"), is_copied=False),
-    "terms": Field(np.float64, ("fit", 4, "wave"), is_copied=False),
     "tree_targets": Field(np.float64, ("tree_target",), is_copied=False),
     "votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
     "context": Field(np.float64, ("context",), is_copied=False),
@@ -350,8 +344,10 @@ def _axes(fields: dict[str, Field]) -> list[str]:
     return [*dict.fromkeys(axes)]
 
 
-AXES = _axes(FIELDS)
 COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
+
+# Arrays of earlier releases that this one has no use for.
+DROPPED: frozenset[str] = frozenset()
 
 # The predictions for delayed labels in copies and files.
 PENDING_FIELDS = {
@@ -369,12 +365,13 @@ OUTPUT_FIELDS = {
     "expert_votes": Field(np.float64, ("voter", 1, "vote")),
     "made_by": Field(np.float64, (N_MADE_BY,)),
     "seen": Field(np.float64, ("feature",)),
-    "standardised": Field(np.float64, ("timescale", "feature")),
+    "standardised": Field(np.float64, ("standardised_row", "feature")),
     "inputs": Field(np.float64, ("gradient_model", 2, "input")),
     "terms": Field(np.float64, ("fit", 4, "wave")),
-    "common_inputs": Field(np.float64, (4, "common_input")),
-    "label_terms": Field(np.float64, ("linear_class", "label_term")),
+    "additive_inputs": Field(np.float64, ("additive_row", "common_input")),
 }
+
+AXES = _axes(FIELDS | OUTPUT_FIELDS)
 
 # The arena for kernels: the addresses of its arrays, and the capacity along each axis. Passing the
 # address of this record costs less than passing an array.
@@ -387,7 +384,8 @@ HANDLE = np.dtype(
         ("next_tree", "i8"),  # where to resume in the middle of a sample, else -1
         ("target", "f8"),  # of that sample: the index of its label, or a number
         ("weight", "f8"),
-        ("n_late", "i8"),  # number of trees that kept samples before it
+        ("n_late", "i8"),  # number of trees that kept samples before it, or before a chunk
+        ("most_rows", "i8"),  # in the store before it is compacted, at most its capacity
     ]
 )
 
@@ -401,15 +399,13 @@ BLOCK_FIELDS = {
     "contexts": Field(np.float64, ("chunk", "context")),
     "late_votes": Field(np.float64, ("voter", "late", "vote")),  # from when they were predicted
     "clipped": Field(np.float64, ("chunk", "feature")),  # samples without outliers
-    "tree_targets": Field(np.float64, ("tree_target", "chunk")),  # what the trees learn
-    "intensities": Field(np.float64, ("tree_target", "chunk", "feature")),  # when each is learned
+    "tree_targets": Field(np.float64, ("chunk", "tree_target")),  # what the trees learn
+    "intensities": Field(np.float64, ("chunk", "tree_target", "feature")),  # when each is learned
     "rows": Field(np.int64, ("chunk",)),  # in the store
     "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
-    "standardised": Field(np.float64, ("timescale", "chunk", "feature")),
+    "standardised": Field(np.float64, ("chunk", "standardised_row", "feature")),
     "inputs": Field(np.float64, ("gradient_model", 2, "input")),  # one sample, for each model
-    "bins": Field(np.int64, ("chunk", "binned")),
-    "common_inputs": Field(np.float64, (4, "common_input")),  # one sample, for additive experts
-    "label_terms": Field(np.float64, ("linear_class", "label_term")),
+    "additive_inputs": Field(np.float64, ("additive_row", "common_input")),  # the same
     "terms": Field(np.float64, ("fit", 4, "wave")),  # one sample, as the trends take it
     "next_samples": Field(np.int64, ("voter",)),  # where each tree or linear model resumes
 }
@@ -418,13 +414,8 @@ BLOCK = np.dtype(
     [(name, "i8") for name in BLOCK_FIELDS]
     + [(f"{axis}_capacity", "i8") for axis in BLOCK_AXES]
     + [("predicts", "i8"), ("learns", "i8")]
-    # how far the chunk under way is (`kernels.chunks`), and how many trees kept samples before it
-    + [("stage", "i8"), ("n_late", "i8")]
+    + [("stage", "i8")]  # how far the chunk under way is (`kernels.chunks`)
 )
-
-# A pickle holds the arrays as they are, so a release with another layout cannot read it.
-_LAYOUT = [(name, np.dtype(FIELDS[name].dtype).descr, FIELDS[name].axes) for name in COPIED]
-LAYOUT = f"{zlib.crc32(repr(_LAYOUT).encode()):08x}"
 
 
 def shapes(
@@ -458,6 +449,7 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
         "moment": n_kept if settings["relevance"][0] else 0,
         "faded": FADED_COUNTS + n_kept if settings["fades"][0] else 0,
         "linear_class": n_classes if settings["n_linear_models"][0] else 0,
+        "additive_row": N_COMMON + n_classes if settings["n_linear_models"][0] else 0,
     }
 
 
@@ -485,7 +477,6 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
         "feature": n_features,
         "input": 1 + n_inputs if n_gradient_models else 0,
         "binned": n_features if n_gradient_models else 0,
-        "label_term": n_terms,
         "common_input": max(n_smooth, N_COSINES) if n_gradient_models else 0,
         "additive_input": n_additive,
         "additive_entry": n_additive * (n_additive + 1) // 2,
@@ -521,6 +512,7 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "linear_model": n_linear_models,
         "gradient_model": n_gradient_models,
         "timescale": n_draws,
+        "standardised_row": n_draws + int(n_gradient_models > 0),  # and one of bins
         "draw": n_draws,
         "cosine": N_WAVES if has_trends else N_COSINES,
         "tree_target": int(settings["n_tree_targets"][0]),

@@ -99,6 +99,7 @@ def library_of(column):
     return LIBRARIES[type(column).__module__.partition(".")[0]]
 
 
+@pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize("column", ALL_COLUMNS)
 def test_column_equals_its_values(column):
     library = library_of(column)

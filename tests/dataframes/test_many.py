@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from forests import STREAM, VARIANTS
 from generated import PARAMETERS, PARAMETERS_OF_NUMBERS, TARGETS
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from libraries import (
     LIBRARIES,
@@ -66,17 +66,21 @@ def blocks_of(library, kind, sizes):
 # Each kind of forest learns frames of pandas, and one of each task learns frames of each library:
 # what a forest learns are arrays, whatever library they come from.
 @pytest.mark.parametrize("parameters", ALL.values(), ids=ALL)
-def test_block_equals_rows(parameters):
+def test_block_equals_rows(parameters, request):
+    if "absent" not in parameters:  # rows of words are learned one by one
+        request.getfixturevalue("chunks")
     kind = parameters.get("kind", AMFClassifier)
     assert_learns(Pandas, [*blocks_of(Pandas, kind, (700, 1000))], **parameters)
 
 
+@pytest.mark.usefixtures("chunks")
 @libraries
 @of_each_task
 def test_block_of_each_library_equals_rows(library, kind):
     assert_learns(library, [*blocks_of(library, kind, (700, 1, 1000))], kind=kind)
 
 
+@pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize("n_jobs", [2, 3, 16, -1])
 @kinds
 def test_threads_change_nothing(kind, n_jobs):
@@ -151,7 +155,8 @@ def blocks_with_parameters(draw):
     return library, blocks, parameters | kind | {"n_jobs": draw(st.sampled_from([1, 3]))}
 
 
-@settings(max_examples=150)
+@pytest.mark.usefixtures("chunks")
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(blocks_with_parameters())
 def test_any_blocks_equal_rows(drawn):
     library, blocks, parameters = drawn

@@ -54,6 +54,13 @@ class Majority(base.Classifier):
         self.counts[y] = self.counts.get(y, 0) + 1
 
 
+class Certain(Majority):
+    """A classifier whose probabilities leave out all labels but one."""
+
+    def predict_proba_one(self, x, **kwargs):
+        return {self.predict_one(x): 1.0} if self.counts else {}
+
+
 class Failing(base.Classifier):
     """A classifier that predicts from the start, and raises after `n_good` samples."""
 
@@ -80,6 +87,7 @@ MODELS = {
     "bayes": naive_bayes.GaussianNB(),
     "last": dummy.NoChangeClassifier(),
     "one against one": multiclass.OneVsOneClassifier(linear_model.LogisticRegression()),
+    "one label": Certain(),
     "labels alone": Majority(),
     "piped labels": compose.Discard("b") | Majority(),
 }
@@ -111,14 +119,15 @@ def test_metrics_of_classifiers_are_those_of_river(name):
 def test_metrics_of_regressors_are_those_of_river():
     average = dummy.StatisticRegressor(stats.Mean())
     models = {"average": average, "forest": AMFRegressor(3, seed=1)}
-    table = compare(NUMBERS, models, ["mae", metrics.SMAPE]).table
+    samples = [(x, y + {40: 50.0, 90: -50.0}.get(i, 0.0)) for i, (x, y) in enumerate(NUMBERS)]
+    table = compare(samples, models, ["mae", metrics.SMAPE]).table
     assert [*table][:7] == ["n_samples", "MAE", "RMSE", "R2", "coverage", "width", "SMAPE"]
     for name, model in models.items():
         for metric in (metrics.MAE(), metrics.RMSE(), metrics.R2(), metrics.SMAPE()):
-            expected = pytest.approx(of_river(model, NUMBERS, metric))
+            expected = pytest.approx(of_river(model, samples, metric))
             assert table.loc[name, type(metric).__name__] == expected
     forest, hits, widths = AMFRegressor(3, seed=1), [], []
-    for x, y in NUMBERS:
+    for x, y in samples:
         interval = forest.predict_interval_one(x)
         hits.append(interval.lower <= y <= interval.upper)
         widths.append(interval.upper - interval.lower)

@@ -15,7 +15,7 @@ from pandas._libs.parsers import STR_NA_VALUES
 
 from river_amf.evaluation import EvaluationError, load_stream
 from river_amf.evaluation.streams import is_quantity
-from river_amf.evaluation.table_files import MISSING
+from river_amf.inputs.mismatch import MISSING_TEXTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
@@ -25,7 +25,7 @@ def plain(stream):
 
 
 def test_missing_values_are_those_of_pandas():
-    assert set(MISSING) == STR_NA_VALUES | {"?"}
+    assert STR_NA_VALUES | {"?", "-"} == MISSING_TEXTS
 
 
 TABLE = "size,colour,code,seen,target\n1.5,red,2,True,0\n,NA,10,,1\n-3,tan,,False,0\n"

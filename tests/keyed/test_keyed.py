@@ -14,7 +14,7 @@ import recipes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_keyed import NaiveKeyed, pickles
-from river import base, linear_model, naive_bayes, preprocessing
+from river import base, linear_model, naive_bayes, preprocessing, tree
 from river.conf import Interval
 
 from river_amf import (
@@ -160,6 +160,26 @@ def test_keyed_equals_a_dict_after_any_calls(
     assert len(model) == len(naive.models)
     assert pickles(model) == pickles(naive.models)
     model.close()
+
+
+def test_moved_model_keeps_its_predictions():
+    model, naive = keyed("AdaptiveAMFClassifier", max_in_memory=1)
+    rows = [{"user": ["ann", "bob", "eve"][i % 3], "a": i * 7 % 5} for i in range(40)]
+    for x, later in zip(rows, rows[4:], strict=False):
+        assert model.predict_proba_one(later) == naive.answer("predict_proba_one", later)
+        for learner in (model, naive):
+            learner.learn_one(x, x["a"] > 2)
+    assert pickles(model) == pickles(naive.models)
+
+
+def test_step_without_blocks_gets_rows():
+    model = KeyedClassifier(SCALER | tree.HoeffdingTreeClassifier(), "user")
+    naive, (X, y) = NaiveKeyed(model.factory.clone), stream(500)
+    model.learn_many(X, y)
+    rows = X.to_dict("records")
+    for x, label in zip(rows, y, strict=True):
+        naive.learn_one(x, label)
+    assert [*model.predict_many(X)] == [naive.answer("predict_one", x) for x in rows]
 
 
 def test_key_of_several_columns():

@@ -53,7 +53,10 @@ def test_texts_are_equal_where_keys_are(one, other):
 
 REFUSED = {
     "a key must not be missing, got": [None, float("nan"), pd.NA, pd.NaT, ("a", None)],
-    "cannot be written as text": ["\ud800", 10**5000, ("a", "\udc00")],
+    "cannot be written as text": [
+        *("\ud800", 10**5000, ("a", "\udc00"), dt.datetime.min.replace(tzinfo=CEST)),
+        ("a", dt.datetime.max.replace(tzinfo=dt.timezone(dt.timedelta(hours=-1)))),
+    ],
     "a key must be text, a whole .*; convert it to str": [
         *([1], {"a": 1}, 1j, object(), 0.5, float("inf"), b"a", Decimal(1), dt.time(), (("a",),)),
         *(pd.Timestamp(1, unit="ns"), np.timedelta64(1, "s"), enum.Enum("Key", "A").A),

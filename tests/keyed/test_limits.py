@@ -15,6 +15,7 @@ import pytest
 from naive_keyed import pickles
 from river import compose, linear_model, naive_bayes
 
+from river_amf import AMFClassifier
 from river_amf.keyed import KeyedClassifier
 from river_amf.keyed.keys import key_of
 from river_amf.persistence import FileError
@@ -128,6 +129,37 @@ def test_model_that_cannot_be_read(tmp_path, blob):
         learn(model, "b")  # the others can be used
 
 
+def test_forests_are_stored_as_files(tmp_path):
+    forest = AMFClassifier(1, seed=1)
+    with opened(tmp_path, forest, allow_pickle=False) as model:
+        learn(model, "ab")
+        before = pickles(model)
+    with opened(tmp_path, forest, allow_pickle=False) as model:
+        assert pickles(model) == before
+        model.learn_one(sample("a"), 1j)  # which a file cannot hold
+        with pytest.raises(TypeError, match=r"key 'a' .* label 1j .* allow_pickle=False"):
+            model.flush()
+        model.close()
+    with opened(tmp_path, forest) as model:
+        model.learn_one(sample("a"), 1j)
+        assert {packed[:2] for _, packed in model._store.call("packed")} == {b"\x80\x05", b"PK"}
+        before = pickles(model)
+    with opened(tmp_path, forest) as model:
+        assert pickles(model) == before
+    with opened(tmp_path, forest, allow_pickle=False) as model:
+        model["b"]
+        with pytest.raises(FileError, match='of the key "a" cannot be read: it is a pickle'):
+            model["a"]
+    with pytest.raises(TypeError, match=r"cannot save a LogisticRegression.* allow_pickle=False"):
+        opened(tmp_path, allow_pickle=False)
+
+
+def test_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: path != tmp_path)  # root may do anything
+    with pytest.raises(OSError, match=r"models\.sqlite can only be read; .* such as a copy"):
+        opened(tmp_path)
+
+
 def wide(user):
     """Return a sample whose model needs pages of its own."""
     return {"user": user, **{f"feature {j} of {user}": j for j in range(100)}}
@@ -206,7 +238,7 @@ def test_model_that_cannot_be_pickled_stays():
 
     model = KeyedClassifier(factory, "user", max_in_memory=1)
     learn(model, "a")
-    with pytest.raises(TypeError, match="model of the key 'a' cannot be pickled"):
+    with pytest.raises(TypeError, match="model of the key 'a' cannot be stored"):
         learn(model, "b")
     assert {*model} == {"a"}
     learn(model, "a")

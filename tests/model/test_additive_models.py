@@ -28,9 +28,9 @@ def check_is_sound(model):
     """Check that covariances are positive definite, and that no variance exceeds the first."""
     for name in COVARIANCES:
         matrix = whole(model._arena.used_arrays()[name])
-        assert (np.diag(matrix) <= [1.0, *[0.1] * (len(matrix) - 1)] + np.float64(1e-12)).all()
+        assert (np.diag(matrix) <= [1.0 + 1e-12, *[0.1 + 1e-12] * (len(matrix) - 1)]).all()
         eigenvalues = np.linalg.eigvalsh(matrix)
-        assert 1e-9 < eigenvalues[0] and eigenvalues[-1] < 20.0
+        assert eigenvalues[0] > 1e-9 and eigenvalues[-1] < 20.0
 
 
 def odd_rows(n, rng):

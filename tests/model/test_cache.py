@@ -50,15 +50,16 @@ def package(tmp_path):
     return copy
 
 
-def call(package, n_warnings=0, **variables):
+def call(package, n_warnings=0, with_child=False, **variables):
     """Call the kernel in a new process; return its result, the hits in the cache and the folder."""
+    child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CALL!r}])"
     environment = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
     environment |= {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"} | variables
     options = {"cwd": package.parent, "env": environment, "capture_output": True, "text": True}
-    run = subprocess.run([sys.executable, "-c", CALL], **options)
+    run = subprocess.run([sys.executable, "-c", CALL + child * with_child], **options)
     assert run.returncode == 0, run.stderr
     assert run.stderr.count("RuntimeWarning: ") == run.stderr.count("NUMBA_CACHE_DIR") == n_warnings
-    result, hits, folder = run.stdout.split()
+    result, hits, folder = run.stdout.split()[-3:]
     return float(result), int(hits), Path(folder)
 
 
@@ -86,7 +87,7 @@ def test_process_without_a_folder_warns(package, tmp_path):
     (_, first, _), (_, second, folder) = (call(package, **home) for _ in range(2))
     assert (first, second) == (0, 1) and tmp_path / "cache" in folder.parents
     places = dict.fromkeys(("NUMBA_CACHE_DIR", *home), str(nowhere))
-    assert call(package, n_warnings=1, **places) == (3.5, 0, Path("None"))
+    assert call(package, n_warnings=1, with_child=True, **places) == (3.5, 0, Path("None"))
 
 
 def test_read_only_folder_with_code_is_used(tmp_path, monkeypatch):
@@ -108,8 +109,9 @@ def test_damaged_file_is_replaced(suffix, content, package):
 def test_full_disk_warns_once(monkeypatch):
     refuse = Mock(side_effect=OSError(28, "No space left on device", "tmp.1"))
     monkeypatch.setattr(cache.FunctionCache, "save_overload", refuse)
+    monkeypatch.setattr(os, "environ", {})
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
+        warnings.simplefilter("always")
         for _ in range(2):
             cache.KernelCache(call).save_overload((), None)
     (warning,) = caught

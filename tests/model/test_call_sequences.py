@@ -318,6 +318,7 @@ def failing(seeds, prints=False):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize(
     ("longest_list", "seeds"),
     [

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 from forests import STREAM, learn, trained
@@ -167,6 +168,46 @@ def test_kernel_without_memory_leaves_model_sound():
         timeout=300,
     )
     assert (run.returncode, run.stdout) == (0, "no memory\n"), run.stderr
+
+
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFRegressor])
+def test_memory_is_reserved_for_max_nodes(kind):
+    rng, model = np.random.default_rng(0), kind(max_nodes=10_000, seed=1)
+    X, y = pd.DataFrame(rng.random((5000, 20))), rng.integers(0, 2, 5000)
+    model.learn_many(X[:3000], y[:3000])
+    arena = model._arena
+    assert arena.capacities["node"] == arena.capacities["box"] == 10_000
+    assert sum(array.nbytes for array in arena.arrays) < 2**26
+    assert model.memory_usage < 1.1 * pickle.loads(pickle.dumps(model)).memory_usage
+    model.learn_many(X[3000:], y[3000:])
+    assert model._arena.nodes is arena.nodes and model._arena.boxes is arena.boxes
+
+
+NO_MEMORY_TO_RESERVE = """
+import pickle, resource
+import numpy as np, pandas as pd
+from river_amf import AMFClassifier
+
+rng = np.random.default_rng(0)
+X, y = pd.DataFrame(rng.random((9000, 100))), rng.integers(0, 2, 9000)
+model = AMFClassifier(seed=1)
+model.learn_many(X[:5000], y[:5000])
+twin, arena = pickle.loads(pickle.dumps(model)), model._arena
+assert arena.boxes.nbytes > 2**29
+pages = int(open("/proc/self/statm").read().split()[0])
+resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + 2**29, -1))
+for forest in model, twin:
+    for x in X[5000:6000].assign(new=0.5), X[6000:]:
+        forest.learn_many(x, y[x.index])
+    resource.setrlimit(resource.RLIMIT_AS, (-1, -1))
+assert pickle.dumps(model) == pickle.dumps(twin)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory can be limited on Linux")
+def test_forest_without_reserved_memory_learns():
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "0"}  # uncompiled, it takes minutes
+    subprocess.run([sys.executable, "-c", NO_MEMORY_TO_RESERVE], env=environment, check=True)
 
 
 def test_too_many_classes_for_memory_are_refused():

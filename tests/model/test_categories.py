@@ -3,8 +3,6 @@
 `test_naive.py` compares forests with few categories with the reference.
 """
 
-import pickle
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,7 +25,7 @@ def test_new_category_replaces_least_recent(bound, values):
         last_uses[value] = time
         assert categories.codes == codes
         assert [*categories.by_use()] == sorted(codes, key=last_uses.get)
-        categories = pickle.loads(pickle.dumps(categories))
+        categories = Categories(bound, categories.by_use())  # as a copy
 
 
 def test_replaced_category_is_unknown():

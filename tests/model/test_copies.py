@@ -13,18 +13,9 @@ import pytest
 import regressors
 import test_outliers
 import test_presence
-from forests import SHOPS, STREAM, VARIANTS, content, trained, visits
+from forests import SHOPS, STREAM, VARIANTS, content, saved, trained, visits
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, load
-from river_amf.engine import engine
-
-
-def saved(model):
-    """Return the bytes of the file of a model."""
-    file = io.BytesIO()
-    model.save(file)
-    return file.getvalue()
-
 
 COPIES = {
     "protocol 2": lambda model: pickle.loads(pickle.dumps(model, 2)),
@@ -70,6 +61,7 @@ WEIGHTED = [(x, y, w * (i % 13 != 5)) for i, (x, y, w) in enumerate(STREAM)]
 CASES["linear"] = (AMFClassifier, LINEAR, WEIGHTED)
 
 
+@pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize(("kind", "parameters", "stream"), CASES.values(), ids=CASES)
 def test_blocks_copies_and_files_equal_rows(kind, parameters, stream):
     is_regressor = issubclass(kind, AMFRegressor)
@@ -128,13 +120,6 @@ def test_copies_have_equal_futures(tools, stream, parameters, cut, way):
         assert tools.answers(twin) == tools.answers(model)
         assert pickle.dumps(twin) == pickle.dumps(model)
         assert saved(twin) == saved(model)
-
-
-def test_pickle_of_another_layout_is_refused(monkeypatch):
-    data = pickle.dumps(trained(STREAM[:50]))
-    monkeypatch.setattr(engine, "LAYOUT", "another")
-    with pytest.raises(ValueError, match="another release"):
-        pickle.loads(data)
 
 
 @pytest.mark.parametrize(

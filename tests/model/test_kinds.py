@@ -35,6 +35,7 @@ def test_kind_follows_from_parameters(model, kind):
     assert model._arena.kind == kind
 
 
+@pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize("parameters", [{}, {"split_pure": True}, {"max_nodes": 41}])
 def test_plain_kernels_predict_what_others_do(parameters, monkeypatch):
     def predictions():

@@ -89,7 +89,7 @@ def test_any_order_equals_reference(kind, parameters, data, seed):
         test_naive.check_same_state(model, reference)
 
 
-def drifting(kind, n, seed=2):
+def drifting(kind, n, seed=2, weights=(1.0, 1.0, 1.0, 2.0, 0.0)):
     """Return samples whose labels or targets drift, and sometimes a new label."""
     draw, rows = random.Random(seed), []
     for i in range(n):
@@ -97,7 +97,7 @@ def drifting(kind, n, seed=2):
         y = (x["a"] > 0) ^ (i // 350 % 2) if i % 40 else f"rare {i // 200}"
         if issubclass(kind, AMFRegressor):
             y = x["a"] + x["b"] + i * 29 % 13 * (i > 340) * 99.0
-        rows.append((x, y, draw.choice([1.0, 1.0, 1.0, 2.0, 0.0])))
+        rows.append((x, y, draw.choice(weights)))
     return rows
 
 
@@ -125,10 +125,10 @@ def test_restarts_equal_reference(kind, parameters):
 
 
 @pytest.mark.parametrize(("kind", "parameters"), VARIANTS)
-def test_late_rows_of_chunks_equal_single_samples(kind, parameters, monkeypatch):
+def test_late_rows_of_chunks_equal_single_samples(kind, parameters, monkeypatch, chunks):
     monkeypatch.setattr(arena, "_CHUNK_BYTES", 1)  # chunks of 64 rows
     single, blocks = (kind(seed=3, **parameters) for _ in range(2))
-    rows = drifting(kind, 500)
+    rows = drifting(kind, 500, weights=[1.0] * 30 + [2.0] * 10 + [0.0])
     xs, ys, ws = map(list, zip(*rows, strict=True))
     frame, late = pd.DataFrame(xs, dtype=object), slice(100, 230)
     for part in (slice(0, 100), slice(100, 500)):
@@ -139,3 +139,4 @@ def test_late_rows_of_chunks_equal_single_samples(kind, parameters, monkeypatch)
             single.predict_one(x)
         blocks.predict_many(frame[late])
     assert pickle.dumps(single) == pickle.dumps(blocks)
+    assert sum(n_late for _, n_late in chunks) >= min(60, single._arena.most_pending)

@@ -57,7 +57,7 @@ def test_linear_weights_equal_reference():
     ]
     assert table.weight.tolist() == pytest.approx(numbers, abs=1e-11)
     assert table.weight.abs().min() > 0
-    titles = [(None, None), ("size", "value"), ("size", "profile"), ("color", "profile")]
+    titles = [(None, None), ("color", "profile"), ("size", "value"), ("size", "profile")]
     titles += [(7, "value"), (7, "profile")]
     for name, expert in zip(
         ("additive", "smooth additive"), reference.linear_models.linear_models[-2:], strict=True
@@ -65,7 +65,7 @@ def test_linear_weights_equal_reference():
         shown = additive[additive.linear_model == name]
         assert [*zip(shown.feature, shown.input, strict=True)][::3] == titles
         first, second, third, _ = expert.places(3)
-        inputs = [0, first, first + 1, second + 1, third, third + 1]
+        inputs = [0, first + 1, second, second + 1, third, third + 1]
         weights = expert.weights[:, inputs].T.ravel()
         assert shown.weight.tolist() == pytest.approx(weights.tolist(), abs=1e-10)
 

@@ -1,16 +1,20 @@
 """Whose turn it is to use a model, and that weights stay within what sums can hold."""
 
+import _thread
+import copy
 import math
 import os
 import pickle
 import threading
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, kernels
 from river_amf.engine.blocks import run_in_threads
+from river_amf.kernels.numba_tools.compilation import uninterrupted
 
 SOON = 30.0  # seconds, after which a test has failed
 
@@ -112,17 +116,85 @@ def test_nested_call_raises_and_changes_nothing(kind):
         assert pickle.dumps(model) == before
 
 
+# Threads of our own
+
+
 def test_run_in_threads_returns_or_raises():
-    assert run_in_threads([lambda: 1, lambda: 2, lambda: 3], []) == [1, 2, 3]
+    made = []
+    run_in_threads([partial(made.append, k) for k in range(3)], [])
+    assert sorted(made) == [0, 1, 2]
 
     def fail():
         raise MemoryError("of a thread")
 
     for k in range(3):
-        calls = [lambda: 1, lambda: 2, lambda: 3]
+        calls = [int, int, int]
         calls[k] = fail
         with pytest.raises(MemoryError, match="of a thread"):
             run_in_threads(calls, [])
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("has_begun", [True, False])
+@pytest.mark.parametrize("name", ["learn_many", "predict_many"])
+def test_thread_of_an_interrupted_call(name, has_begun, model, monkeypatch):
+    """If the thread has begun, the next call comes after it; else it does nothing any more."""
+    start, run_chunk, threads = _thread.start_new_thread, kernels.run_chunk, []
+    gate, begun, ended, over = (threading.Event() for _ in range(4))
+
+    def run(*arguments):
+        if threading.get_ident() not in threads:
+            return run_chunk(*arguments)
+        begun.set()
+        gate.wait(SOON)
+        answer = run_chunk(*arguments)
+        ended.set()
+        return answer
+
+    def start_and_raise(function, arguments):
+        def call():
+            threads.append(threading.get_ident())
+            if not has_begun:
+                gate.wait(SOON)
+            function(*arguments)
+            over.set()
+
+        start(call, ())
+        assert not has_begun or begun.wait(SOON)
+        raise KeyboardInterrupt
+
+    model.n_jobs, X = 2, pd.DataFrame({"a": np.arange(40) % 7})
+    arguments, twin = (X, X["a"] < 3)[: 1 + (name == "learn_many")], copy.deepcopy(model)
+    getattr(twin, name)(*arguments)
+    monkeypatch.setattr(kernels, "run_chunk", run)
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(_thread, "start_new_thread", start_and_raise)
+        getattr(model, name)(*arguments)
+    if hasattr(os, "fork"):
+        assert in_child(lambda: model.learn_one({"a": 1}, True)) == has_begun
+    if has_begun:
+        threading.Timer(0.1, gate.set).start()
+    model.learn_one({"a": 1}, True)
+    assert ended.is_set() == has_begun
+    gate.set()
+    assert over.wait(SOON) and begun.is_set() == has_begun
+    twin.learn_one({"a": 1}, True)
+    assert pickle.dumps(model) == pickle.dumps(twin)
+
+
+def test_interrupted_compiler_is_no_obstacle(monkeypatch):
+    start, ended = _thread.start_new_thread, threading.Event()
+
+    def start_and_raise(*arguments):
+        start(*arguments)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(_thread, "start_new_thread", start_and_raise)
+        uninterrupted(lambda _: ended.set(), None)
+    assert ended.wait(SOON) and uninterrupted(str, 1) == "1"
+    with pytest.raises(ValueError, match="invalid literal"):
+        uninterrupted(int, "one")
 
 
 # Weights

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import test_naive
 from forests import forests
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from river import compose
 
@@ -145,8 +145,9 @@ SAMPLE = st.tuples(
 STREAMS = st.lists(SAMPLE, min_size=1, max_size=14)
 
 
+@pytest.mark.usefixtures("chunks")
 @given(STREAMS, st.integers(0, 14), st.sampled_from([None, 1, 2]), st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_blocks_learn_and_warn_as_rows(stream, cut, max_categories, predicts):
     one, many = (made(max_categories=max_categories, max_delayed_labels=0) for _ in range(2))
     expected, texts = caught(learn, one, *zip(*stream, strict=True)), []

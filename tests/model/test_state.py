@@ -42,7 +42,9 @@ def test_new_capacity_has_the_fill_of_the_table():
     model = AMFClassifier(n_estimators=2, seed=1)
     model.learn_one({"a": 1.0}, "x")
     arena = model._arena
-    before = {name: getattr(arena, name).copy() for name in layout.FIELDS}
+    in_use = arena.capacities | {"node": 1, "box": 0, "row": 1}  # no more is copied
+    shapes = layout.shapes(in_use)
+    before = {n: getattr(arena, n)[tuple(map(slice, shapes[n]))].copy() for n in layout.FIELDS}
     capacities = {axis: room + 3 for axis, room in arena.capacities.items() if axis != "tree"}
     arena = arena.resized(**capacities)
     for name, field in layout.FIELDS.items():

@@ -295,6 +295,18 @@ def test_memory_of_new_words_is_bounded():
     assert model.predict_proba_one({"tells True": 1})[True] > 0.9
 
 
+def test_predictions_of_forgotten_words_are_dropped():
+    model, twin = (learned(Forest(2, absent="zero", max_words=4, seed=1), bags(3)) for _ in "ab")
+    word, slot = next(iter(slots_of(model).items()))
+    model.predict_one({word: 1.0})
+    for forest in (model, twin):
+        forest.learn_one({"new": 1.0, "newer": 1.0}, "a")
+    other = next(name for name, number in slots_of(model).items() if number == slot)
+    for forest in (model, twin):
+        forest.learn_one({other: 1.0}, "a")
+    assert other != word and pickle.dumps(model) == pickle.dumps(twin)
+
+
 def test_samples_cost_by_their_words():
     def trace(frame, event, argument):
         lines[-1] += 1

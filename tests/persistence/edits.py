@@ -60,7 +60,7 @@ def with_edited_part(data, rng):
         name = rng.choice([name for name, array in arrays.items() if array.size])
         arrays[name] = edit_array(arrays[name], rng)
     file = io.BytesIO()
-    container.write(file, header, arrays)
+    container.write(header, arrays, file)
     return file.getvalue()
 
 
@@ -89,13 +89,15 @@ def use(model):
     model.debug_one(stream[0][0])
 
 
-def is_refused(data):
-    """Load a file and use the model in it; return whether it was refused."""
+def is_refused(data, before):
+    """Load an edited file and use the model in it; return whether it was refused."""
     try:
         model = river_amf.load(io.BytesIO(data))
     except FileError as error:
         assert str(error).startswith("the BytesIO ")
         return True
+    model.save(file := io.BytesIO())
+    assert before in (None, file.getvalue())  # as its checksums were not edited
     if model.n_estimators > 100:  # of an untrained model
         return False
     try:
@@ -120,7 +122,8 @@ def main(seed, n_edits, *paths):
         for i in range(int(n_edits)):
             print(f"edit {i} of {path}", file=sys.stderr)  # the last one is what failed
             rng = random.Random(f"{seed} {path} {i}")
-            n_refused += is_refused(rng.choice([with_edited_part, with_edited_bytes])(data, rng))
+            edit = rng.choice([with_edited_part, with_edited_bytes])
+            n_refused += is_refused(edit(data, rng), data if edit is with_edited_bytes else None)
     print(n_refused, int(n_edits) * len(paths) - n_refused)
 
 

@@ -54,7 +54,7 @@ def parts_in(model, path):
 def write_parts(path, header, arrays):
     """Write a file of these parts."""
     with path.open("wb") as file:
-        container.write(file, header, arrays)
+        container.write(header, arrays, file)
 
 
 def edited_error(path, header, arrays):
@@ -107,7 +107,8 @@ def set_of_last(*whats, value):
 
 
 def file_of(header, edit=lambda entries: None, **arrays):
-    """Return the bytes of a file with this header and the texts of these arrays."""
+    """Return the bytes of a file with this header, which lists them, and these arrays."""
+    header = {"arrays": [*arrays]} | header if isinstance(header, dict) else header
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
     members = [(f"{name}.npy", data) for name, data in arrays.items()]
     return archive_of([("header.json", text), *members], edit)

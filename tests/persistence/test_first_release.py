@@ -22,6 +22,7 @@ from river_amf import (
     OnlineDummyClassifier,
 )
 from river_amf.keyed import KeyedClassifier
+from river_amf.persistence import FileError
 
 FOLDER = Path(__file__).with_name("first_release")
 OPTIONS = {"n_estimators": 2, "max_nodes": 41, "seed": 1}
@@ -76,6 +77,12 @@ def check(model, name):
     for prediction, row in zip(predictions(model), expected, strict=True):
         assert prediction == pytest.approx(row, rel=1e-9)
     learn(model)
+
+
+def test_forest_over_workers_names_its_load():
+    message = r"over workers, which river_amf\.ray\.DistributedForest\.load loads"
+    with gzip.open(FOLDER / "workers.amf.gz") as file, pytest.raises(FileError, match=message):
+        river_amf.load(file)
 
 
 @pytest.mark.ray

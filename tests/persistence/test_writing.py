@@ -1,28 +1,30 @@
 """How a file is written, and what other programs see in it."""
 
 import json
+import multiprocessing
 import os
 import stat
+import time
 import zipfile
 
 import numpy as np
 import pytest
 from files import refuse
-from forests import STREAM, VARIANTS, trained
+from forests import STREAM, VARIANTS, learn, saved, trained
 from numpy.lib import format as npy
 from river import preprocessing
 
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor, OnlineDummyClassifier
-from river_amf.persistence import FileError, container
+from river_amf.persistence import FileError, container, places
 
 
-# The same arrays in all forests, of which some are empty in some.
 @pytest.mark.parametrize("variant", ["default", "n_classes", "learned vote", "adaptive, budget"])
 def test_file_is_an_archive_for_zipfile_and_numpy(path, variant):
     model = trained(STREAM[:300], **VARIANTS[variant])
     model.save(path)
-    header, arrays = model._to_file(lambda *parts: parts)
+    header, arrays = model._to_file()
+    assert all(array.size for array in arrays.values())
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
         names = [entry.filename for entry in archive.infolist()]
@@ -30,7 +32,7 @@ def test_file_is_an_archive_for_zipfile_and_numpy(path, variant):
         assert {entry.compress_type for entry in archive.infolist()} == {zipfile.ZIP_STORED}
         assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         text = archive.read("header.json").decode("ascii")
-    about = {"format": container.FORMAT, "river_amf": river_amf.__version__}
+    about = {"format": container.FORMAT, "river_amf": river_amf.__version__, "arrays": [*arrays]}
     assert json.loads(text) == about | {"kind": type(model).__name__, "model": header}
     with np.load(path, allow_pickle=False) as opened:
         assert opened["header.json"] == text.encode()
@@ -51,6 +53,13 @@ def test_errors_of_the_system_are_those_of_open(tmp_path):
     with pytest.raises(OSError, match="not a regular file"):
         AMFClassifier().save(pipe)
     assert [*tmp_path.iterdir()] == [pipe]
+
+
+def test_symbolic_link_stays(path):
+    link = path.with_name("link")
+    link.symlink_to(path)
+    AMFClassifier().save(link)
+    assert link.is_symlink() and isinstance(river_amf.load(path), AMFClassifier)
 
 
 def test_permissions_are_of_open_or_of_the_old_file(path):
@@ -79,6 +88,40 @@ def test_failure_leaves_the_old_file_whole(path, monkeypatch, where, error):
         with pytest.raises(type(error)):
             model.save(path)
     assert [(entry, entry.read_bytes()) for entry in path.parent.iterdir()] == before
+
+
+def test_model_goes_on_while_it_is_written(path, monkeypatch):
+    model, write = trained(STREAM[:50], n_estimators=2), container.write
+    before = saved(model)
+
+    def learn_and_write(*parts):
+        learn(model, STREAM[50:60])
+        write(*parts)
+
+    monkeypatch.setattr(container, "write", learn_and_write)
+    model.save(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork, of POSIX")
+def test_files_of_killed_saves_are_removed(path):
+    def save(pipe):
+        places.replace(os.fspath(path), lambda file: (file.write(b"half"), pipe.recv()))
+
+    processes = multiprocessing.get_context("fork")
+    here, there = processes.Pipe()
+    killed, living = (processes.Process(target=save, args=(there,)) for _ in range(2))
+    for n_files, child in enumerate((killed, living), 1):
+        child.start()
+        while len([*path.parent.iterdir()]) < n_files:
+            time.sleep(0.001)
+    killed.kill()
+    killed.join()
+    AMFClassifier().save(path)
+    assert len([*path.parent.iterdir()]) == 2  # with that of the other save
+    here.send("go on")
+    living.join()
+    assert [*path.parent.iterdir()] == [path] and path.read_bytes() == b"half"
 
 
 def test_class_loads_subclasses_and_no_others(path):

@@ -23,7 +23,7 @@ from river_amf import (
     AMFRegressor,
     MismatchWarning,
 )
-from river_amf.persistence import FileError
+from river_amf.persistence import FileError, save_with_notes
 from river_amf.ray import DistributedForest
 
 
@@ -195,9 +195,16 @@ def test_file_has_all_workers(both, tmp_path):
     MODELS["AMFClassifier"].save(alone)
     with zipfile.ZipFile(path, "w") as archive:
         for worker in range(2):
-            archive.writestr(f"{worker}.amf", alone.getvalue())
+            with archive.open(f"{worker}.amf", "w") as file:
+                save_with_notes(MODELS["AMFClassifier"], file, {"worker": [worker, 2]})
     with pytest.raises(FileError, match="do not belong to one forest"):
         DistributedForest.load(path)
+    for n_kept in (0, 1):
+        with zipfile.ZipFile(io.BytesIO(data)) as archive, zipfile.ZipFile(path, "w") as other:
+            for entry in archive.infolist()[:n_kept]:
+                other.writestr(entry, archive.read(entry))
+        with pytest.raises(FileError, match="does not hold the forests of all workers"):
+            DistributedForest.load(path)
     for damaged in (b"", alone.getvalue(), data[:-50], data[:999] + b"x" + data[1000:]):
         path.write_bytes(damaged)
         with pytest.raises(FileError):

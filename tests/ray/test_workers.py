@@ -120,3 +120,15 @@ def test_close_ends_the_actors(workers):
     with pytest.raises(RuntimeError, match=r"have been ended by close\(\)"):
         workers.call(process)
     assert all(map(has_ended, pids))
+
+
+@pytest.mark.parametrize("is_noticed", [True, False])
+def test_workers_go_on_with_another_ray(workers, one_ray, is_noticed):
+    workers.call(ADD)
+    ray.shutdown()
+    for _ in range(2 * is_noticed):
+        with pytest.raises(RuntimeError, match=r"shut down.*; after ray\.init\(\) they go on"):
+            workers.call(ADD)
+        assert not ray.is_initialized()
+    one_ray()
+    assert workers.call(ADD) == [12, 102]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import random
+import sys
 
 import pytest
 
@@ -91,6 +92,15 @@ def test_rows_without_a_label_are_predicted(write, tmp_path, run):
         assert titles[-3:] == ["prediction", "p(no)", "p(yes)"]
         assert [(row[0], row[-3]) for row in predicted] == [("1", "no"), ("2", "yes")]
         assert all(max(map(float, row[-2:])) > 0.5 for row in predicted)
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_terminal_shows_codes_of_control_characters(is_terminal, write, tmp_path, run, monkeypatch):
+    path = write(text("\x1b[1ma,target", *(f"{i % 7},\x1b[{i % 2}m" for i in range(80))))
+    run("evaluate", path, "--save", tmp_path / "m")
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda _: is_terminal)
+    output = run("predict", tmp_path / "m", path, "--keep", "\x1b[1ma")[1]
+    assert (output.count("\\x1b"), output.count("\x1b")) == (163, 0)[:: 1 if is_terminal else -1]
 
 
 def test_words_and_named_streams(write, tmp_path, run):

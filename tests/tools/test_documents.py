@@ -49,7 +49,7 @@ def test_names_of_design_occur_in_code():
     texts = [*re.findall(r"`([^`\n]+)`", DESIGN), *MAPS_OF_CALLS]
     used = {word for text in texts for word in WORD.findall(PATH.sub("", text))}
     names = {word for word in used if "_" in word.strip("_") or word[0].isupper()}
-    assert {"aggregate_upwards", "encode_to_learn", "LAYOUT", "Engine"} <= names
+    assert {"aggregate_upwards", "encode_to_learn", "DROPPED", "Engine"} <= names
     assert sorted(names - code) == []
 
 

@@ -80,6 +80,7 @@ VARIANTS = {
 }
 
 
+@pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["plain", "weights"])
 @pytest.mark.parametrize(("kind", "parameters"), VARIANTS.values(), ids=VARIANTS)
 def test_fit_equals_river_model(kind, parameters, weights):

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import signal
 import subprocess
 import sys
 
@@ -92,6 +93,19 @@ print(n_interrupts > 3, 2 <= model.n_samples <= 2 + n_interrupts)
 @pytest.mark.skipif(os.name != "posix", reason="needs timers that send signals")
 def test_compiling_survives_interrupts(tmp_path):
     assert run("-c", INTERRUPTED, NUMBA_CACHE_DIR=str(tmp_path)) == ("True True\n", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs os.kill")
+def test_ctrl_c_while_compiling_ends_command(tmp_path):
+    command = [sys.executable, "-m", "river_amf", "evaluate", "Bananas"]
+    here = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=here, **quiet) as process:
+        assert "compiling the kernels" in process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=300)
+    assert (process.returncode, error) == (130, "interrupted\n")
+    assert not [*tmp_path.rglob("*.nb?")]  # it ends before even the first kernel is compiled
 
 
 FORKED = """

@@ -26,10 +26,11 @@ from river_amf.state.layout import (
     FIRST_VARIANCE,
     MOST_TERMS,
     N_ADDITIVE,
+    N_COMMON,
     VARIANCE_OF_CONSTANT,
 )
 
-ADDITIVE, SMOOTH, RAW, COSINES = 0, 1, 2, 3  # rows of the inputs of all labels
+ADDITIVE, SMOOTH, RAW, COSINES = 0, 1, 2, 3  # rows of the inputs; the others are profiles by label
 
 COUNT_DECAY = 0.9995  # of the counts of labels in bins
 PRIOR = 5.0  # samples of the overall frequencies in each bin
@@ -48,27 +49,27 @@ place_of_term = hot(layout.place_of_term)
 @helper
 def run_additive(
     forest: Forest,
-    bins: Array,
-    z: Array,
+    standardised: Array,
     inputs: Array,
-    terms: Array,
     votes: Array,
     i: int,
-    predicts: int,
+    predicts: bool,
     label: int,
     weight: float,
 ) -> None:
-    """Predict a sample with the additive experts, and then learn it if there is a label."""
-    first = len(forest.trees) + len(forest.linear_models) - N_ADDITIVE
+    """Predict a sample with the additive experts, and learn it, as in run_linear_model."""
+    z, bins = standardised[0], standardised[len(standardised) - 1]
+    last = len(forest.linear_models) - 1
+    first = len(forest.trees) + last + 1 - N_ADDITIVE
     if predicts:
-        take_inputs(forest, bins, z, inputs, terms)
+        take_inputs(forest, bins, z, inputs)
         for k in range(N_ADDITIVE):
-            predict_additive(forest, k, inputs[k], terms, votes[first + k, i])
+            predict_additive(forest, k, inputs, votes[first + k, i])
     if label != NONE:
         for k in range(N_ADDITIVE):
-            learn_additive(forest, k, inputs[k], terms, votes[first + k, i], label, weight)
+            learn_additive(forest, k, inputs, votes[first + k, i], label, weight)
         count_bins(forest, bins, label, weight)
-        model = forest.linear_models[len(forest.linear_models) - 1]
+        model = forest.linear_models[last]
         count_cosines(forest, len(forest.phases) - 1, inputs[RAW], model["n_learned"])
         model["n_learned"] += 1
 
@@ -80,7 +81,7 @@ def n_terms_of(forest: Forest) -> int:
 
 
 @helper
-def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array, terms: Array) -> None:
+def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array) -> None:
     """Write the inputs of a sample: those of all labels, and the profiles of each."""
     # Features from the 33rd on are added to the first ones, which bounds the time.
     settings, n_terms = forest.settings[0], n_terms_of(forest)
@@ -98,7 +99,7 @@ def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array, terms: Arr
     for c in range(n_labels):
         total += forest.label_counts[c]
         for q in range(n_terms):
-            terms[c, q] = 0.0
+            inputs[N_COMMON + c, q] = 0.0
     for c in range(n_labels):
         overall[0, c] = (forest.label_counts[c] + newest) / total
         overall[1, c] = log_odds(overall[0, c])
@@ -110,14 +111,15 @@ def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array, terms: Arr
         if forest.is_categorical[j]:
             counts = forest.category_counts[n_before]
             n_before += 1
-        if not 0 <= bins[j] < len(counts):  # unknown
+        b = int(bins[j])
+        if not 0 <= b < len(counts):  # unknown
             continue
-        row, n = counts[bins[j]], 0.0
+        row, n = counts[b], 0.0
         for c in range(n_labels):
             n += row[c]
         for c in range(n_labels if n > 0.0 else 0):
             share = (row[c] + PRIOR * newest * overall[0, c]) / (n + PRIOR * newest)
-            terms[c, q] += log_odds(share) - overall[1, c]
+            inputs[N_COMMON + c, q] += log_odds(share) - overall[1, c]
 
 
 @hot
@@ -128,14 +130,14 @@ def log_odds(p: float) -> float:
 
 
 @hot
-def predict_additive(forest: Forest, k: int, inputs: Array, terms: Array, vote: Array) -> None:
+def predict_additive(forest: Forest, k: int, inputs: Array, vote: Array) -> None:
     """Write log p(c) of an additive expert, for the labels seen so far."""
     n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
     weights, _ = parts_of(forest, k)
     for c in range(n_labels):
-        score = dot(weights[c], inputs, place_of_term(k, n_terms))
+        score = dot(weights[c], inputs[k], place_of_term(k, n_terms))
         for q in range(n_terms):
-            score += weights[c, place_of_term(k, q) + 1] * terms[c, q]
+            score += weights[c, place_of_term(k, q) + 1] * inputs[N_COMMON + c, q]
         vote[c] = score
     log_softmax(vote, n_labels)
 
@@ -150,7 +152,7 @@ def parts_of(forest: Forest, k: int) -> tuple[Array, Array]:
 
 @helper
 def learn_additive(
-    forest: Forest, k: int, inputs: Array, terms: Array, vote: Array, label: int, weight: float
+    forest: Forest, k: int, inputs: Array, vote: Array, label: int, weight: float
 ) -> None:
     """Learn a sample in an additive expert that has just predicted it."""
     n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
@@ -164,9 +166,9 @@ def learn_additive(
         if abs(error) < TINY_ERROR:
             continue
         if not has_common:
-            multiply(covariance, inputs, n, common)
+            multiply(covariance, inputs[k], n, common)
             has_common = True
-        variance = add_terms(covariance, k, common, inputs, terms[c], n_terms, step)
+        variance = add_terms(covariance, k, common, inputs[k], inputs[N_COMMON + c], n_terms, step)
         if not 0.0 <= variance < math.inf:
             begin_covariance(covariance, n)
             return
@@ -267,7 +269,7 @@ def count_bins(forest: Forest, bins: Array, label: int, weight: float) -> None:
     forest.label_counts[label] += gain
     n_before = 0  # categorical features before this one
     for j in range(forest.settings[0]["n_features"]):
-        k, counts = bins[j], forest.bin_counts[j]
+        k, counts = int(bins[j]), forest.bin_counts[j]
         if forest.is_categorical[j]:
             counts = forest.category_counts[n_before]
             n_before += 1

@@ -37,16 +37,18 @@ def run_linear_model(
     x: Array,
     standardised: Array,
     inputs: Array,
-    vote: Array,
-    predicts: int,
+    votes: Array,
+    i: int,
+    predicts: bool,
     label: int,
     weight: float,
 ) -> None:
-    """Predict a sample with a linear model, and then learn it if there is a label."""
+    """Predict a sample with a linear model if it has not been, and learn it if it has a label."""
+    vote = votes[len(forest.trees) + v, i]
     if predicts:
-        predict_linear_model(forest, v, x, standardised, inputs, vote)
+        predict_linear_model(forest, v, x, standardised[timescale_of(v)], inputs[v], vote)
     if label != NONE:
-        learn_linear_model(forest, v, x, inputs, vote, label, weight)
+        learn_linear_model(forest, v, x, inputs[v], vote, label, weight)
 
 
 @helper

@@ -17,7 +17,7 @@ from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.tree.aggregation import predict_tree
 from river_amf.kernels.tree.estimates import slowed
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
-from river_amf.state.layout import DELAY, RESTARTED, SAMPLE_NUMBER
+from river_amf.state.layout import DELAY, N_KNOWN, RESTARTED, SAMPLE_NUMBER
 
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
@@ -125,13 +125,15 @@ def copy_vote(vote: Array, out: Array) -> None:
 
 
 @hot
-def fill_unknown(forest: Forest, votes: Array, i: int, n_known: int) -> None:
-    """Give the labels that were unknown when votes were taken a probability of 0."""
-    settings, n_trees = forest.settings[0], len(forest.trees)
+def recall_vote(
+    forest: Forest, v: int, late_votes: Array, votes: Array, i: int, context: Array
+) -> None:
+    """Write a vote as it was when the sample was predicted; labels unknown then get a p of 0."""
+    settings, vote = forest.settings[0], votes[v, i]
+    copy_vote(late_votes[v, i], vote)
     of_tree = math.log(VOTE_FLOOR) if settings["learns_vote"] else 0.0
-    for t in range(len(votes)):
-        for c in range(n_known, settings["n_labels"]):
-            votes[t, i, c] = of_tree if t < n_trees else LINEAR_FLOOR
+    for c in range(int(context[N_KNOWN]), settings["n_labels"]):
+        vote[c] = of_tree if v < len(forest.trees) else LINEAR_FLOOR
 
 
 @helper
@@ -149,4 +151,5 @@ def count_tree_loss(
     p = vote[int(target)]
     count_loss(state, 1.0 - (math.exp(p) - VOTE_FLOOR if settings["learns_vote"] else p), weight)
     if is_outdated(settings, state):
-        restart_tree(state, forest.links[t], int(context[SAMPLE_NUMBER]) + 1)
+        links = forest.links[t, : forest.counters[0]["n_rows"]]
+        restart_tree(state, links, int(context[SAMPLE_NUMBER]) + 1)

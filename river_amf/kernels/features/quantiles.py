@@ -24,10 +24,12 @@ place_of = hot(layout.place_of)
 
 
 @helper
-def take_bins(forest: Forest, x: Array, learns: int, out: Array) -> None:
-    """Write the bin of each value, by the standards before it; then move the edges of bins."""
-    n_edges = N_BINS - 1
-    for j in range(forest.settings[0]["n_features"] if len(forest.edges) > 0 else 0):
+def take_bins(forest: Forest, x: Array, learns: bool, standardised: Array) -> None:
+    """Write the bin of each value to the last row, by the standards before it; move the edges."""
+    if len(forest.edges) == 0:
+        return
+    n_edges, out = N_BINS - 1, standardised[len(standardised) - 1]
+    for j in range(forest.settings[0]["n_features"]):
         value = x[j]
         if math.isnan(value):
             out[j] = NO_BIN if forest.is_categorical[j] else MISSING

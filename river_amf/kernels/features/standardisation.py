@@ -21,7 +21,7 @@ NEGLIGIBLE = 1e-290  # means and variances that fade become 0 there, as subnorma
 
 
 @helper
-def standardise(forest: Forest, timescale: int, x: Array, learns: int, out: Array) -> None:
+def standardise(forest: Forest, timescale: int, x: Array, learns: bool, out: Array) -> None:
     """Write the standardised sample, 0 where a value is missing; then count its values."""
     rate = FAST if timescale else SLOW
     for j in range(forest.settings[0]["n_features"]):

@@ -75,30 +75,18 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]
 
 
 @hot
-def inputs_of(address: int, forest: Forest) -> tuple[Array, Array]:
-    """More of them: the standardised sample, and the inputs of the linear models."""
-    at, inputs = forest.handle, forest.inputs.shape
-    timescales = len(forest.standards), forest.intensity.shape[1]
+def inputs_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]:
+    """Return the others: standardised sample, inputs of linear models, terms of trends."""
+    at = forest.handle
+    standardised = at["standardised_row_capacity"], forest.intensity.shape[1]
+    inputs = at["gradient_model_capacity"], 2, at["input_capacity"]
+    additive_inputs = at["additive_row_capacity"], at["common_input_capacity"]
+    terms = at["fit_capacity"], 4, at["wave_capacity"]
     return (
-        array_at(address + at["standardised_place"], timescales, np.float64),
-        array_at(address + at["inputs_place"], (inputs[0], inputs[1], inputs[2]), np.float64),
-    )
-
-
-@view
-def terms_of(address: int, forest: Forest) -> Array:
-    """Return the last of them: the terms that the trends take, in the place of linear models."""
-    place = forest.handle["terms_place"]
-    return array_at(address + place, (4, forest.terms.shape[2]), np.float64)
-
-
-@hot
-def additive_inputs_of(address: int, forest: Forest) -> tuple[Array, Array]:
-    """And those of the additive experts: the inputs of all labels, and the profiles of each."""
-    at, common, terms = forest.handle, forest.steps.shape, forest.label_terms.shape
-    return (
-        array_at(address + at["common_inputs_place"], (4, common[1]), np.float64),
-        array_at(address + at["label_terms_place"], (terms[0], terms[1]), np.float64),
+        array_at(address + at["standardised_place"], standardised, np.float64),
+        array_at(address + at["inputs_place"], inputs, np.float64),
+        array_at(address + at["additive_inputs_place"], additive_inputs, np.float64),
+        array_at(address + at["terms_place"], terms, np.float64),
     )
 
 

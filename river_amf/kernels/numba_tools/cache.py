@@ -24,6 +24,7 @@ from numba.misc.appdirs import AppDirs
 _HERE = Path(__file__).resolve().parents[1]  # the folder of the kernels
 SOURCES = [*sorted(_HERE.rglob("[!.]*.py")), _HERE.parent / "state" / "layout.py"]
 _LOGGER = logging.getLogger("river_amf.kernels")
+_WARNED = "RIVER_AMF_HAS_WARNED"  # in the environment, which child processes inherit
 
 
 def folder() -> Path | None:
@@ -73,10 +74,7 @@ class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
 def _announce() -> None:
     """Log that kernels are compiled, once, or print it on a terminal."""
     kept = f"they are kept in {FOLDER}" if FOLDER else "none is kept"
-    text = (
-        "compiling the kernels of the forest, once for this release and machine, which takes about"
-        f" twenty seconds; {kept}"
-    )
+    text = f"compiling the kernels of the forest, once for this release and machine; {kept}"
     _LOGGER.info(text)
     if not _LOGGER.isEnabledFor(logging.INFO) and sys.stderr and sys.stderr.isatty():
         print(f"river_amf: {text}", file=sys.stderr)
@@ -100,13 +98,16 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         return None
 
     def save_overload(self, signature: Any, code: Any) -> None:
-        """Write the code for a signature, or warn once that it cannot be written."""
+        """Write the code for a signature, or warn, once with child processes, that it cannot be."""
         try:
             if FOLDER is None:
                 raise OSError("there is no folder that can be written")
             super().save_overload(signature, code)
         except Exception as error:  # such as a full disk; the call goes on with the code
-            reason = getattr(error, "strerror", None) or error  # the same each time, to warn once
+            if _WARNED in os.environ:
+                return
+            os.environ[_WARNED] = "1"
+            reason = getattr(error, "strerror", None) or error
             text = (
                 "river_amf cannot cache its compiled kernels, so each process compiles them again"
                 f" ({reason}); set NUMBA_CACHE_DIR to a folder that can be written"

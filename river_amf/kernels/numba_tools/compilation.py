@@ -6,10 +6,12 @@ means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
 
 from __future__ import annotations
 
+import _thread
+import atexit
 import functools
 import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
@@ -67,11 +69,24 @@ class Kernel:
 def uninterrupted(call: Callable[[T], R], argument: T) -> R:
     """Make a call in a thread of its own, as signal handlers only interrupt the main thread."""
     # (DESIGN.md: compiled code.) After an interrupt, the next call blocks until this has ended.
-    executor = ThreadPoolExecutor(1)
-    try:
-        return executor.submit(call, argument).result()
-    finally:
-        executor.shutdown(wait=False)
+    result: Future[R] = Future()
+
+    def make() -> None:
+        try:
+            result.set_result(call(argument))
+        except BaseException as error:
+            result.set_exception(error)
+
+    # `threading.Thread` takes locks, for which a signal handler could wait forever.
+    _thread.start_new_thread(make, ())
+    return result.result()
+
+
+@atexit.register
+def _wait() -> None:
+    """Wait for the compiler, as the end of the process in its midst may be a crash."""
+    with global_compiler_lock:
+        pass
 
 
 if hasattr(os, "register_at_fork"):
@@ -165,10 +180,10 @@ def kinds_in_use() -> set[int]:
 def warm_up() -> None:
     """Compile all kernels now, instead of each when it is first needed.
 
-    They are compiled once for each release, machine and user, in about a minute, and kept on disk,
-    in the folder `NUMBA_CACHE_DIR` if it is set; later this takes about a second. Call it when an
-    image is built or a server starts, so that no prediction is delayed. The command `river-amf
-    warm-up` does the same. The logger `river_amf.kernels` logs compilation at level INFO.
+    They are compiled once for each release, machine and user, and kept on disk, in the folder
+    `NUMBA_CACHE_DIR` if it is set; later this takes about a second. Call it when an image is built
+    or a server starts, so that no prediction is delayed. The command `river-amf warm-up` does the
+    same. The logger `river_amf.kernels` logs compilation at level INFO.
 
     Examples
     --------

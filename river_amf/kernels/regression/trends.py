@@ -16,20 +16,11 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.classification.experts import LEARN, PREDICT, PREDICTED
 from river_amf.kernels.classification.linear_models import dot
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import place_of
-from river_amf.kernels.features.standardisation import count_cosines, standardise, take_cosines
-from river_amf.kernels.numba_tools.arrays import (
-    Array,
-    Forest,
-    Record,
-    inputs_of,
-    output_of,
-    sample_of,
-    terms_of,
-)
+from river_amf.kernels.features.standardisation import count_cosines, take_cosines
+from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.target_pool import (
     OF_TRENDS,
@@ -60,22 +51,6 @@ LARGEST_PROFILE = 4.0
 
 
 @helper
-def run_experts(
-    forest: Forest, sample: int, output: int, stage: int, target: float, weight: float
-) -> None:
-    """Predict a sample with the trends, or learn it before the trees do."""
-    if stage == LEARN:
-        return
-    x = sample_of(sample, forest.settings[0]["n_features"])[1]
-    standardised, terms = inputs_of(output, forest)[0], terms_of(output, forest)
-    votes = output_of(output, forest)[1] if stage == PREDICT else forest.votes
-    learns = stage != PREDICT
-    standardise(forest, 0, x, learns, standardised[0])
-    predicts = stage != PREDICTED
-    follow_trends(forest, x, standardised[0], terms, votes, 0, predicts, learns, target, weight)
-
-
-@helper
 def follow_trends(
     forest: Forest,
     x: Array,
@@ -83,8 +58,8 @@ def follow_trends(
     terms: Array,
     votes: Array,
     i: int,
-    predicts: int,
-    learns: int,
+    predicts: bool,
+    learns: bool,
     target: float,
     weight: float,
 ) -> None:

@@ -30,13 +30,6 @@ def needs_tree_votes(settings: Record) -> bool:
 
 
 @hot
-def has_experts(settings: Record) -> bool:
-    """Return whether anything besides the trees learns from a sample."""
-    has_models = settings["n_linear_models"] > 0 or settings["n_trends"] > 0
-    return has_models or settings["n_words"] > 0
-
-
-@hot
 def missing_capacity(
     settings: Record, state: Record, n_splits: int, node_capacity: int, box_capacity: int
 ) -> int:
@@ -64,7 +57,7 @@ def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
     few = min(wanted, FEW_SAMPLES)
     n_ready = wanted
     if keeps_rows:
-        n_ready = min(n_ready, len(forest.rows) - forest.counters[0]["n_rows"])
+        n_ready = min(n_ready, forest.handle["most_rows"] - forest.counters[0]["n_rows"])
         if n_ready < few:
             return STORE_FULL
     for t in range(len(forest.trees)):

@@ -142,13 +142,13 @@ def release_rows(forest: Forest, tree: Tree) -> None:
             clear_rows(node)
             add_box(tree, index)
             hull_of_rows(forest, tree, row, box_of(tree, node))
-    for row in range(len(tree.links)):
+    for row in range(forest.counters[0]["n_rows"]):
         tree.links[row] = UNLISTED
 
 
 @hot
-def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
-    """Write a sample to the store, and return its row, which no leaf keeps yet."""
+def store_row(forest: Forest, x: Array, label: int, weight: float) -> None:
+    """Write a sample to the end of the store; no leaf keeps it yet."""
     counters = forest.counters[0]
     row = counters["n_rows"]
     counters["n_rows"] = row + 1
@@ -160,7 +160,6 @@ def store_row(forest: Forest, x: Array, label: int, weight: float) -> int:
     counters["n_stored"] += 1
     for t in range(len(forest.links)):
         forest.links[t, row] = UNLISTED
-    return row
 
 
 @hot
@@ -217,9 +216,9 @@ def is_keeping_rows(settings: Record, trees: Array, n_late: int) -> bool:
 
 
 @hot
-def have_released(forest: Forest, n_late: int) -> bool:
-    """Return whether fewer than `n_late` trees keep samples; if none does, clear the store."""
-    settings, trees = forest.settings[0], forest.trees
+def have_released(forest: Forest) -> bool:
+    """Return whether fewer trees keep samples than before; if none does, clear the store."""
+    settings, trees, n_late = forest.settings[0], forest.trees, forest.handle["n_late"]
     n_late_now = count_late(settings, trees)
     if n_late_now < n_late and not is_keeping_rows(settings, trees, n_late_now):
         forest.counters[0]["n_rows"] = forest.counters[0]["n_stored"] = 0

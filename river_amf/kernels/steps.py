@@ -1,0 +1,139 @@
+"""The steps in which a sample is predicted and learned, the same for single samples and chunks.
+
+`learning` takes one sample through all of them, `chunks` all samples of a chunk through each. First
+comes what concerns all trees, then each tree and linear model, and last the vote. Arrays of votes
+are as in `opinion_pool`; of all other arguments, a step gets those of its sample.
+"""
+
+from __future__ import annotations
+
+from river_amf.kernels import by_kind
+from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vote
+from river_amf.kernels.features.intensity import clip_outliers, update_intensity
+from river_amf.kernels.numba_tools.arrays import NOTHING, Array, Forest, tree_of
+from river_amf.kernels.numba_tools.compilation import hot
+from river_amf.kernels.tree.random_numbers import code_row
+from river_amf.kernels.tree.readiness import tree_lacks
+from river_amf.kernels.tree.sample_store import is_keeping_rows, store_row
+from river_amf.state.layout import DELAY, SAMPLE_NUMBER, TREND_THEN
+
+
+@hot
+def begin_sample(
+    forest: Forest,
+    values: Array,
+    x: Array,
+    standardised: Array,
+    terms: Array,
+    votes: Array,
+    i: int,
+    predicts: bool,
+    learns: bool,
+    target: float,
+    weight: float,
+    context: Array,
+) -> None:
+    """Prepare a sample for the trees and linear models, and count it if it is learned."""
+    # This writes `x` without outliers, and the inputs and votes of trends, unless it has been
+    # predicted before; and the tree targets, split intensities and newest row of the forest.
+    settings, counters = forest.settings[0], forest.counters[0]
+    clip_outliers(forest, values, settings["n_features"], x)
+    by_kind.take_bins(forest, x, learns, standardised)
+    for timescale in range(len(forest.standards)):
+        by_kind.standardise(forest, timescale, x, learns, standardised[timescale])
+    if learns:
+        forest.tree_targets[0] = target
+    if settings["n_trends"] > 0:
+        z, of_trends = standardised[0], terms[0]
+        by_kind.follow_trends(forest, x, z, of_trends, votes, i, predicts, learns, target, weight)
+    if not learns:
+        return
+    update_intensity(forest, values)
+    if settings["relevance"]:
+        by_kind.weigh_features(forest, values, forest.tree_targets[0], weight)
+    if is_keeping_rows(settings, forest.trees, forest.handle["n_late"]):
+        store_row(forest, x, int(target), weight)
+    context[SAMPLE_NUMBER] = counters["n_learned"]
+    counters["n_learned"] += 1
+    forest.handle["version"] += 1
+
+
+@hot
+def seen_by(forest: Forest, t: int, x: Array, coded: Array) -> Array:
+    """Return a sample as a tree sees it; one with categories is written to `coded`."""
+    if not forest.settings[0]["has_categories"]:
+        return x
+    n_features = forest.settings[0]["n_features"]
+    code_row(forest.is_categorical, n_features, forest.trees[t]["key"], x, coded)
+    return coded
+
+
+@hot
+def take_tree_vote(
+    forest: Forest,
+    t: int,
+    x: Array,
+    votes: Array,
+    late_votes: Array,
+    i: int,
+    takes_votes: bool,
+    context: Array,
+) -> None:
+    """Write the vote of a tree, of when the sample was predicted if its label is late."""
+    if context[DELAY] > 0.0:
+        recall_vote(forest, t, late_votes, votes, i, context)
+    elif takes_votes:
+        by_kind.take_vote(forest, t, x, votes[t, i])
+
+
+@hot
+def learn_in_tree(
+    forest: Forest,
+    t: int,
+    x: Array,
+    vote: Array,
+    targets: Array,
+    intensities: Array,
+    weight: float,
+    context: Array,
+    row: int,
+) -> int:
+    """Learn a sample in a tree, given its vote; return NOTHING, or what the tree has run out of."""
+    missing = tree_lacks(forest, t, 1)
+    if missing != NOTHING:
+        return missing
+    tree_target = t % len(targets)
+    target = targets[tree_target]
+    tree = tree_of(forest, t, intensities[tree_target])
+    missing = by_kind.learn_tree(forest, tree, x, target, weight, context, row)
+    if missing == NOTHING and forest.settings[0]["scores_trees"]:
+        if context[DELAY] > 0.0 and tree_target > 0:
+            target = targets[0] - context[TREND_THEN]
+        by_kind.score_tree(forest, t, vote, target, weight, context)
+    return missing
+
+
+@hot
+def pool_votes(forest: Forest, votes: Array, i: int, answer: Array) -> None:
+    """Write the prediction of the forest."""
+    if forest.settings[0]["learns_vote"]:
+        by_kind.pool_votes(forest, votes, i, answer)
+    else:
+        mean_votes(forest.settings[0], votes, i, answer)
+
+
+@hot
+def end_sample(
+    forest: Forest,
+    votes: Array,
+    late_votes: Array,
+    i: int,
+    target: float,
+    weight: float,
+    context: Array,
+) -> None:
+    """Learn how to pool the votes, which are those of when the sample was predicted."""
+    if forest.settings[0]["learns_vote"]:
+        for v in range(len(forest.trees), len(votes) if context[DELAY] > 0.0 else 0):
+            recall_vote(forest, v, late_votes, votes, i, context)
+        by_kind.learn_vote(forest, votes, i, target, weight, context)
