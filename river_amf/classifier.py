@@ -67,9 +67,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         gradient of the log-loss, one step per sample.
     linear
         Whether a learned vote combines linear models with the trees, each with a weight of its own:
-        a logistic regression on the standardised features and the categories[^6], and two on 100
-        random cosines of the features each[^7], one of them compared with the recent past. With
-        `absent="zero"`, a logistic regression on all words takes the place of those on cosines. It
+        a logistic regression on the standardised features and the categories[^6]; one on 100 random
+        cosines of the features[^7], compared with the recent past; and two additive models, which
+        see how frequent each label is at such values of a feature, the second one also cosines.
+        With `absent="zero"`, a logistic regression on all words takes the place of the second. It
         has no effect with `vote="mean"`.
     fading_factor
         For streams that drift: each node keeps a second set of label counts[^4], which is

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
+from naive_additive import LinearModels
 from naive_aggregation import (
     add_up,
     fading,
@@ -29,7 +30,7 @@ from naive_aggregation import (
     weigh,
 )
 from naive_growth import GrowingForest, GrowingNode, Sample
-from naive_linear_models import LEAST_LOG_P, LINEAR_RATE, LinearModels
+from naive_linear_models import LEAST_LOG_P, LINEAR_RATE
 from naive_pending import DELAY_SCALE
 from naive_restarts import RestartingTree
 

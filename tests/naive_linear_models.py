@@ -114,6 +114,9 @@ class LinearModel:
         self.weights = defaultdict(float)
         self.squares = defaultdict(lambda: 1.0)
 
+    def grow(self, n_columns, n_labels):
+        """Begin with new columns and labels: their weights are 0."""
+
     def step(self, row):
         """Return h."""
         return LINEAR_STEP * min(1.0, math.sqrt(FEW_INPUTS / max(row.n_columns, 1)))
@@ -195,43 +198,3 @@ class CosineModel(LinearModel):
         """Take a step, then count the cosines."""
         super().learn(row, z, label, weight, n_labels)
         self.cosines.add(z)
-
-
-class LinearModels:
-    """All linear experts of a forest, and the standards that they share.
-
-    `keys` has one for each, of which that of the first is not used, or is empty.
-    """
-
-    def __init__(self, keys):
-        self.timescales = [SLOW, SLOW, FAST] if keys else []
-        self.linear_models = [LinearModel(), *map(CosineModel, keys[1:])] if keys else []
-        self.standards = {SLOW: {}, FAST: {}}
-
-    def z(self, row, timescale):
-        """Standardise the numbers of a sample, by column."""
-        standards, new = self.standards[timescale], NumberStandard(timescale)
-        return {j: standards.get(j, new).z(value) for j, value in row.numbers.items()}
-
-    def log_votes(self, row, n_labels):
-        """Return max(l_c, -7) of each linear expert, for the labels seen so far."""
-        votes = []
-        for linear_model, timescale in zip(self.linear_models, self.timescales, strict=True):
-            log_p = linear_model.log_proba(
-                linear_model.inputs(row, self.z(row, timescale)), n_labels
-            )
-            votes.append([max(of_label, LEAST_LOG_P) for of_label in log_p])
-        return votes
-
-    def learn(self, row, label, weight, n_labels):
-        """Let each linear expert learn the sample, then count its numbers."""
-        for linear_model, timescale in zip(self.linear_models, self.timescales, strict=True):
-            linear_model.learn(row, self.z(row, timescale), label, weight, n_labels)
-        for timescale, standards in self.standards.items():
-            for j, value in row.numbers.items():
-                standards.setdefault(j, NumberStandard(timescale)).add(value)
-
-    def forget_feature(self, column):
-        """Restart the mean and variance of a feature whose outliers were dropped."""
-        for timescale, standards in self.standards.items():
-            standards[column] = NumberStandard(timescale)

@@ -40,6 +40,7 @@ from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
 from river_amf.state.arena import Arena, Block
 
 _FEW = 16  # ordinary rows in a row, that are faster one by one
+_ADDITIVE_COST = 8  # of the additive experts together, in trees
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
 
@@ -291,7 +292,7 @@ def _run_chunk(
 def _calls(
     arena: Arena, block: Block, rows: range, n_jobs: int, missing: set[int]
 ) -> list[Callable[[], None]]:
-    """Return calls that run rows through all trees and linear models, one for each thread.
+    """Return calls that run rows through all trees and experts, one for each thread.
 
     They add to a set what a tree has run out of.
     """
@@ -301,10 +302,14 @@ def _calls(
         if (kind := kernels.run_chunk(arena, *of_block, first, end)) != DONE:
             missing.add(kind)
 
-    n_voters = arena.capacities["tree"] + arena.capacities["linear_model"]
-    n_threads = max(min(n_voters, _n_cores() if n_jobs == -1 else n_jobs), 1)
+    lengths = arena.capacities
+    costs = np.arange(1 + lengths["tree"] + lengths["gradient_model"])  # up to each part
+    if lengths["binned"]:
+        costs = np.append(costs, costs[-1] + _ADDITIVE_COST)
+    n_threads = max(min(len(costs) - 1, _n_cores() if n_jobs == -1 else n_jobs), 1)
     n_threads = n_threads if block.chunk >= _WORTH_THREADS else 1
-    cuts = [n_voters * k // n_threads for k in range(n_threads + 1)]
+    shares = [costs[-1] * k / n_threads for k in range(n_threads + 1)]
+    cuts = [int(np.abs(costs - share).argmin()) for share in shares]
     return [functools.partial(run, *part) for part in itertools.pairwise(cuts)]
 
 

@@ -295,8 +295,8 @@ class Engine(Guarded):
         sample = reader.schema.encode_any(x)
         reader._predict_encoded(x, sample)
         values, words = sample.values[0].copy(), sample.words.copy()
-        votes, standardised, terms = reader.arena.last_outputs()
-        return ExpertOutputs(values, words, votes, standardised, terms, answer)
+        arrays = reader.arena.last_outputs()
+        return ExpertOutputs._make([values, words, *arrays, answer])
 
     # Copies
 

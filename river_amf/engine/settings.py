@@ -23,7 +23,6 @@ from river_amf.state.arena import Arena, first_arena, set_prior
 LONGEST_LIST = 2048
 SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so memory is limited
 
-LINEAR_COSINE_SCALE, SCALE_OF_TRENDS = 0.5, 0.25  # of the distances that cosines see
 FIRST_ERRORS = 10.0  # weight of a normal law in the counts of errors, at first
 FIRST_LINEAR_WEIGHT = 0.1  # of a linear model in the vote, at first
 
@@ -83,7 +82,8 @@ def n_experts_of(parameters: Parameters) -> tuple[int, int]:
         return 0, 0
     if parameters._task == layout.REGRESSION:
         return 0, layout.N_TRENDS
-    return 1 if has_words(parameters) else 3, 0  # no cosines of words
+    n_gradient_models = 1 if has_words(parameters) else 2  # no fast cosines of words
+    return n_gradient_models + layout.N_ADDITIVE, 0
 
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
@@ -121,7 +121,6 @@ def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
         settings["has_last"] = parameters.recent == "target"
     settings["n_linear_models"], settings["n_trends"] = n_experts_of(parameters)
     settings["n_tree_targets"] = 2 if settings["n_trends"][0] else 1
-    settings["cosine_scale"] = SCALE_OF_TRENDS if settings["n_trends"][0] else LINEAR_COSINE_SCALE
     settings["n_words"] = has_words(parameters)
     settings["max_split_words"] = most_columns(parameters)
     settings["has_sparse_expert"] = has_words(parameters) and has_linear_models(parameters)

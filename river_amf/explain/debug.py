@@ -99,7 +99,7 @@ def _of_labels(forest: Any, outputs: ExpertOutputs, of_trees: pd.DataFrame) -> T
         title = "Inputs of linear models (weights of {} minus weights of {})".format(*titles)
         by_label = inputs["weight"].to_numpy().reshape(-1, len(proba))
         difference = by_label[:, best.index[0]] - by_label[:, best.index[1]]
-        tables[title] = _strongest(inputs[:: len(proba)].assign(weight=difference), " = ")
+        tables[title] = _strongest(inputs[:: len(proba)].assign(weight=difference))
     return tables
 
 
@@ -127,22 +127,28 @@ def _of_target(
     tables["Trees" if "voters" in stacks else "Trees (the forest predicts their mean)"] = of_trees
     if "trend" in stacks:
         title = "Inputs of the trends (products of a trend add up to its prediction)"
-        tables[title] = _strongest(weights_of(forest, outputs), ", ")
+        tables[title] = _strongest(weights_of(forest, outputs))
     return tables
 
 
-def _strongest(inputs: pd.DataFrame, link: str) -> pd.DataFrame:
+def _strongest(inputs: pd.DataFrame) -> pd.DataFrame:
     """Return the inputs of linear models with the largest products of value and weight."""
-    pairs = zip(inputs["feature"], inputs.iloc[:, 2], strict=True)  # its category, or kind of input
-    parts = ([name(part) for part in pair if part is not None] for pair in pairs)
     table = inputs[["linear_model", "value", "weight"]]
-    table = table.set_axis([link.join(part) or "(constant)" for part in parts])
+    table = table.set_axis([_title(row) for row in inputs.to_dict("records")])
     table = table.assign(product=table["value"] * table["weight"])
     table = table[table["product"] != 0.0].sort_values("product", key=lambda p: -p.abs())
     weak = table["product"][_MOST_INPUTS:]
     total = {"linear_model": "", "product": weak.sum()}
     row = pd.DataFrame(total, [f"{len(weak)} others"] * (len(weak) > 0))
     return pd.concat([table[:_MOST_INPUTS], row])
+
+
+def _title(of_input: dict[Any, Any]) -> str:
+    """Return the title of an input of a linear model."""
+    feature, category, kind = (of_input.get(key) for key in ("feature", "category", "input"))
+    if category is not None:
+        return f"{name(feature)} = {name(category)}"
+    return ", ".join(name(part) for part in (feature, kind) if part is not None) or "(constant)"
 
 
 def _path(forest: Any, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.DataFrame:

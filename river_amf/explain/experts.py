@@ -16,7 +16,7 @@ Array = NDArray[Any]
 
 LOGISTIC, WORDS = "logistic", "words"  # a classifier's linear models on features
 FAST, SMOOTH = "fast", "smooth"  # a regressor's
-_NAMES = (LOGISTIC, "slow cosines", "fast cosines")
+ADDITIVE = "additive", "smooth additive"
 
 
 class ExpertOutputs(NamedTuple):
@@ -27,12 +27,15 @@ class ExpertOutputs(NamedTuple):
     votes: Array  # of shape (n_voters, n_classes); for a learned vote logarithms
     standardised: Array  # inputs of linear models, (n_timescales, n_features)
     terms: Array  # inputs of trends, see `kernels.regression.trends`
+    additive_inputs: Array  # see `kernels.classification.additive_models`
     answer: Any  # the prediction of the forest
 
 
 def vote_weights(arena: Arena) -> dict[str, float]:
     """Return the weights of linear models in the vote, in the order of votes."""
-    weights = dict(zip(_NAMES, arena.linear_models["vote_weight"].tolist(), strict=False))
+    others = ["fast cosines"] * (len(arena.linear_models) > 3)
+    names = [LOGISTIC, *others, *ADDITIVE] if len(arena.linear_models) else []
+    weights = dict(zip(names, arena.linear_models["vote_weight"].tolist(), strict=True))
     if arena.settings["has_sparse_expert"][0]:
         weights[WORDS] = float(arena.counters["sparse_weight"][0])
     return weights

@@ -11,10 +11,26 @@ import pandas as pd
 
 from river_amf import kernels
 from river_amf.explain import paths
-from river_amf.explain.experts import FAST, LOGISTIC, SMOOTH, WORDS, ExpertOutputs, vote_weights
+from river_amf.explain.experts import (
+    ADDITIVE,
+    FAST,
+    LOGISTIC,
+    SMOOTH,
+    WORDS,
+    ExpertOutputs,
+    vote_weights,
+)
 from river_amf.explain.trees import forest_of
 from river_amf.kernels.regression.trends import FAST_TERMS, SMOOTH_TERMS
-from river_amf.state.layout import MOST_SLOTS, N_WAVES, REGRESSION, place_of
+from river_amf.state.layout import (
+    MOST_SLOTS,
+    MOST_TERMS,
+    N_COMMON,
+    N_WAVES,
+    REGRESSION,
+    place_of,
+    place_of_term,
+)
 
 
 def linear_weights(model: Any) -> pd.DataFrame:
@@ -36,14 +52,17 @@ def linear_weights(model: Any) -> pd.DataFrame:
         For a classifier, one row for each input and label (none before the first sample), in order
         of first appearance:
 
-        - `linear_model`: `"logistic"`, or `"words"` with `absent="zero"`.
+        - `linear_model`: `"logistic"`, `"additive"`, `"smooth additive"`, or with
+          `absent="zero"` also `"words"`.
         - `feature`: name of the feature; None for the constant input 1, which comes first.
         - `category`: the category whose input is 1 if the sample has it, else 0, `"(missing)"` for
-          none; None for a number.
+          none; None for a number, and in additive models.
+        - `input`: `"value"`, or in additive models also `"profile"`, the log-odds of the label at
+          such values of the feature, less its log-odds overall; None for the constant.
         - `label`: one of the labels seen so far.
         - `weight`: change of the label's score by one unit of the input. The unit of a number is
-          its standard deviation over about 1000 samples, from its mean (`"logistic"`), or the root
-          mean square of its values other than 0 (`"words"`).
+          its standard deviation over about 1000 samples, from its mean, or the root mean square of
+          its values other than 0 (`"words"`).
 
         For a regressor, one row for each input:
 
@@ -61,7 +80,7 @@ def linear_weights(model: Any) -> pd.DataFrame:
     >>> model = AdaptiveAMFClassifier(seed=1)
     >>> for i in range(300):
     ...     model.learn_one({"price": i * 7 % 31}, i * 7 % 31 < 15)
-    >>> table = inspection.linear_weights(model)
+    >>> table = inspection.linear_weights(model).query("linear_model == 'logistic'")
     >>> bool(table.query("feature == 'price' and label").weight.item() < -1)
     True
     """
@@ -78,18 +97,22 @@ def linear_weights(model: Any) -> pd.DataFrame:
 def weights_of(forest: Any, outputs: ExpertOutputs | None = None) -> pd.DataFrame:
     """Return the table of `linear_weights`, with the values of the inputs in a sample beside."""
     rows: list[tuple[Any, ...]] = [*_of_trends(forest, outputs)]
-    parts = ["input"] if forest._task == REGRESSION else ["category", "label"]
-    for model, feature, category, weights, value in _of_labels(forest, outputs):
+    parts = ["input"] if forest._task == REGRESSION else ["category", "input", "label"]
+    of_labels = *_of_labels(forest, outputs), *_of_additive(forest, outputs)
+    for model, feature, category, weights, value in of_labels:
+        kind = None if feature is None else "value"
+        if model in ADDITIVE:
+            category, kind = None, category
         pairs = zip(forest._labels, weights, strict=False)
-        rows += [(model, feature, category, label, weight, value) for label, weight in pairs]
+        rows += [(model, feature, category, kind, label, weight, value) for label, weight in pairs]
     columns = ["linear_model", "feature", *parts, "weight", "value"]
     table = pd.DataFrame(rows, columns=columns, dtype=object)
     return table.astype({"weight": np.float64, "value": np.float64})
 
 
 # An input of a linear model: the name of the model; a feature, or None for the constant 1; a
-# category, or of a trend the kind of input; the weight, or of a classifier the weights by label;
-# and the value in a sample, NaN without one
+# category, or of trends and additive experts the kind of input; the weight, or of a classifier the
+# weights by label; and the value in a sample, NaN without one
 _Input = tuple[str, Hashable | None, Hashable | None, Any, float]
 
 
@@ -123,6 +146,32 @@ def _of_labels(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
         yield WORDS, None, None, arena.word_weights[0], 1.0
         for word, slot in slots.items():
             yield WORDS, word, None, arena.word_weights[slot], sizes.get(slot, math.nan)
+
+
+def _of_additive(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+    """Yield the inputs of a classifier's additive experts."""
+    # With a sample, profiles are part of the weights, as they differ between labels, and all random
+    # Fourier features are one input. Features that share terms share their weights, too; the sum of
+    # their profiles has the name of the first of them.
+    arena, features = forest._arena, forest._features
+    n = min(len(features), MOST_TERMS)
+    for k, name in enumerate(ADDITIVE if arena is not None and len(arena.linear_models) else ()):
+        weights = arena.additive_weights if k == 0 else arena.smooth_weights
+        yield name, None, None, weights[:, 0], 1.0
+        places = [place_of_term(k, q) for q in range(n + 1)]
+        if outputs is not None:
+            inputs = outputs.additive_inputs[k]
+            waves = [i for q in range(n) for i in range(places[q] + 2, places[q + 1])]
+            if waves:
+                yield name, None, "cosines", weights[:, waves] @ inputs[waves], 1.0
+        for j, feature in enumerate(features):
+            z, of_term, value = math.nan, weights[:, places[j % n] + 1], math.nan
+            if outputs is not None:
+                z, value = outputs.standardised[0, j], 1.0
+                of_term = of_term * outputs.additive_inputs[N_COMMON:, j % n] * (j < n)
+            if not features.is_categorical[j]:
+                yield name, feature, "value", weights[:, places[j % n]], z
+            yield name, feature, "profile", of_term, value
 
 
 def _scaled(word: Any, value: float) -> float:

@@ -3,8 +3,14 @@
 The bodies are for plain classifiers, other classifiers, and regressors.
 """
 
-from river_amf.kernels.classification import experts, label_trees, linear_models, opinion_pool
-from river_amf.kernels.features import correlation, intensity, standardisation
+from river_amf.kernels.classification import (
+    additive_models,
+    experts,
+    label_trees,
+    linear_models,
+    opinion_pool,
+)
+from river_amf.kernels.features import correlation, intensity, quantiles, standardisation
 from river_amf.kernels.numba_tools.compilation import choose, nothing
 from river_amf.kernels.regression import target_pool, target_trees, trends
 
@@ -16,5 +22,7 @@ learn_vote = choose(nothing, opinion_pool.learn_vote, target_pool.learn_vote)
 weigh_features = choose(nothing, intensity.weigh_features, correlation.weigh_features)
 run_experts = choose(nothing, experts.run_experts, nothing)
 standardise = choose(nothing, standardisation.standardise, standardisation.standardise)
+run_additive = choose(nothing, additive_models.run_additive, nothing)
+take_bins = choose(nothing, quantiles.take_bins, nothing)
 run_linear_model = choose(nothing, linear_models.run_linear_model, nothing)
 follow_trends = choose(nothing, nothing, trends.follow_trends)

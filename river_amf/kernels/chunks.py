@@ -63,12 +63,17 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
                 if missing != NOTHING:
                     return missing
         samples.next_samples[t] = stop
+    n_gradient_models = len(samples.inputs)
     for v in range(max(first - n_trees, 0), end - n_trees):
         for i in range(samples.next_samples[n_trees + v], stop):
             k, weight = i - start, samples.weights[i]
             label = int(samples.targets[i]) if learns and weight > 0.0 else NONE
             x, z, inputs = samples.clipped[k], samples.standardised[k], samples.inputs
-            by_kind.run_linear_model(forest, v, x, z, inputs, votes, k, True, label, weight)
+            if v < n_gradient_models:
+                by_kind.run_linear_model(forest, v, x, z, inputs, votes, k, True, label, weight)
+            else:
+                inputs = samples.additive_inputs
+                by_kind.run_additive(forest, z, inputs, votes, k, True, label, weight)
         samples.next_samples[n_trees + v] = stop
     return DONE
 

@@ -88,7 +88,7 @@ def learn_sample(
     settings, counters = forest.settings[0], forest.counters[0]
     n_features, first_tree, has_votes = settings["n_features"], handle["next_tree"], False
     values, votes = sample_of(sample, n_features), forest.votes
-    standardised, inputs, terms = inputs_of(output, forest)
+    standardised, inputs, additive_inputs, terms = inputs_of(output, forest)
     if first_tree == NONE:
         handle["n_late"] = sample_store.count_late(settings, trees)
     keeps_rows = sample_store.is_keeping_rows(settings, trees, handle["n_late"])
@@ -144,8 +144,9 @@ def learn_sample(
         if missing != NOTHING:
             return missing
     handle["next_tree"] = NONE
+    x, predicts, label = values[1], not has_votes, int(target)
     by_kind.run_experts(
-        forest, sample, values[1], standardised, inputs, votes, not has_votes, int(target), weight
+        forest, sample, x, standardised, inputs, additive_inputs, votes, predicts, label, weight
     )
     steps.end_sample(forest, votes, forest.late_votes, 0, target, weight, context)
     if keeps_rows and not sample_store.is_listed(forest.links, row):
@@ -161,7 +162,7 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     settings, context = forest.settings[0], forest.context
     values = sample_of(sample, settings["n_features"])
     proba, votes, made_by, seen = output_of(output, forest)
-    standardised, inputs, terms = inputs_of(output, forest)
+    standardised, inputs, additive_inputs, terms = inputs_of(output, forest)
     if not canonicalise(values[0], values.shape[1]):
         return INFINITE
     is_now = made_by[layout.VERSION] == forest.handle["version"] and is_same(values[0], seen)
@@ -174,7 +175,9 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     )
     for t in range(len(forest.trees)):
         by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, values[2]), votes[t, 0])
-    by_kind.run_experts(forest, sample, x, standardised, inputs, votes, True, NONE, 0.0)
+    by_kind.run_experts(
+        forest, sample, x, standardised, inputs, additive_inputs, votes, True, NONE, 0.0
+    )
     steps.pool_votes(forest, votes, 0, proba)
     if not needs_tree_votes(settings):
         return DONE

@@ -41,7 +41,8 @@ def begin_sample(
     if learns:
         weight = weigh_sample(forest, weight)
     clip_outliers(forest, values, settings["n_features"], x)
-    for timescale in range(len(standardised)):
+    by_kind.take_bins(forest, x, learns, standardised)
+    for timescale in range(len(forest.standards)):
         by_kind.standardise(forest, timescale, x, learns, standardised[timescale])
     if learns:
         forest.tree_targets[0] = target

@@ -18,7 +18,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.state import layout
-from river_amf.state.layout import FIELDS, N_MADE_BY, OUTPUT_FIELDS, REGRESSION, Array, Field
+from river_amf.state.layout import (
+    FIELDS,
+    FIRST_VARIANCE,
+    N_ADDITIVE,
+    N_MADE_BY,
+    OUTPUT_FIELDS,
+    REGRESSION,
+    VARIANCE_OF_CONSTANT,
+    Array,
+    Field,
+)
 
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
@@ -98,9 +108,11 @@ class Arena:
         capacities: dict[str, int] = {}
         for name, array in arrays.items():
             capacities.update(_named_lengths(name, array))
-        # no copied array has voters, votes or scores
-        capacities |= layout.lengths_of_experts(arrays["settings"], capacities["tree"])
-        capacities = layout.lengths_of_classes(arrays["settings"], capacities["class"]) | capacities
+        # no copied array has voters, votes, scores or inputs
+        settings = arrays["settings"]
+        capacities |= layout.lengths_of_experts(settings, capacities["tree"])
+        capacities = layout.lengths_of_classes(settings, capacities["class"]) | capacities
+        capacities = layout.lengths_of_features(settings, capacities["feature"]) | capacities
         arrays = arrays | defaults(capacities, FIELDS.keys() - arrays)
         n_features = int(arrays["settings"]["n_features"][0])
         for draw, key in enumerate(_keys_of_draws(arrays["linear_models"], arrays["trends"])):
@@ -219,14 +231,16 @@ class Arena:
             for (name, field), part in zip(OUTPUT_FIELDS.items(), parts, strict=True)
         }
 
-    def last_outputs(self) -> tuple[Array, Array, Array]:
+    def last_outputs(self) -> tuple[Array, Array, Array, Array]:
         """Return copies of the outputs of experts for the sample that was predicted last.
 
-        These are votes (a row per voter), standardised samples (timescales, features) and terms.
+        These are votes (a row per voter), standardised samples (timescales, features), terms, and
+        inputs of additive experts.
         """
         outputs = self._output(self.output.values.copy())
         terms = outputs["terms"].reshape(4 * self.capacities["fit"], self.capacities["wave"])
-        return outputs["expert_votes"][:, 0], outputs["standardised"], terms
+        votes, standardised = outputs["expert_votes"][:, 0], outputs["standardised"]
+        return votes, standardised, terms, outputs["additive_inputs"]
 
     def grown(self, axis: str, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the nodes or boxes, up to `max_nodes`."""
@@ -330,9 +344,23 @@ class Arena:
             for j in range(new.start, n_features):
                 directions[draw, j] = draw_directions(key, j, self.capacities["cosine"])
         arena = self.replacing(arrays, capacities)
+        if len(self.linear_models):
+            arena._begin_terms(new, int(self.settings["n_labels"][0]))
         arena.handle["version"] += 1
         arena._begin_predictions()
         return arena
+
+    def _begin_terms(self, new: slice, n_labels: int) -> None:
+        """Begin with new features, and labels from `n_labels` on, in the additive experts."""
+        # The weights of all profiles are equal at first: naive Bayes, averaged. As above, in place.
+        before, n_terms = (min(n, layout.MOST_TERMS) for n in (new.start, new.stop))
+        for k, name in enumerate(("additive", "smooth")):
+            covariance, weights = (getattr(self, f"{name}_{p}") for p in ("covariance", "weights"))
+            for a in range(layout.place_of_term(k, before), layout.place_of_term(k, n_terms)):
+                covariance[a * (a + 3) // 2] = FIRST_VARIANCE
+            for q in range(n_terms):
+                new_labels = slice(n_labels if q < before else 0, None)
+                weights[new_labels, layout.place_of_term(k, q) + 1] = 1.0 / n_terms
 
     def _enough(self, n_features: int, n_categorical: int, n_classes: int) -> dict[str, int]:
         """Return the lengths of axes that have to change for a number of features and classes."""
@@ -379,12 +407,16 @@ def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Arr
     counters["newest_weight"] = 1.0
     given = {"settings": settings, "counters": counters, "trees": trees}
     given |= {"linear_models": linear_models, "trends": trends}
-    return Arena(given | defaults(capacities, FIELDS.keys() - given))
+    arena = Arena(given | defaults(capacities, FIELDS.keys() - given))
+    for covariance in (arena.additive_covariance, arena.smooth_covariance):
+        covariance[:1] = VARIANCE_OF_CONSTANT
+    return arena
 
 
 def _keys_of_draws(linear_models: Array, trends: Array) -> list[int]:
     """Return the keys of linear models, or of the trend, on random Fourier features."""
-    return [int(key) for key in (*linear_models["key"][1:], *trends["key"][-1:])]
+    keys = linear_models["key"]
+    return [int(key) for key in (*keys[1:-N_ADDITIVE], *keys[-1:], *trends["key"][-1:])]
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:

@@ -40,7 +40,6 @@ SETTINGS = _record(
     ("n_linear_models", "i8"),
     ("n_trends", "i8"),
     ("n_tree_targets", "i8"),  # different targets that trees learn
-    ("cosine_scale", "f8"),  # of the standardised distances between random Fourier features
     ("longest_list", "i8"),  # maximum number of samples that a pure leaf keeps
     ("max_nodes", "i8"),
     ("use_aggregation", "i8"),
@@ -75,7 +74,7 @@ COUNTERS = _record(
     ("target_weight", "f8"),  # weight, mean and sum of squares of the recent ones
     ("target_mean", "f8"),
     ("target_squares", "f8"),
-    ("newest_profile", "f8"),  # weight of the newest target in profiles
+    ("newest_profile", "f8"),  # weight of the newest target or label in profiles
     ("fast_errors", "f8"),  # faded sums of the forest's errors, and their weights
     ("fast_weight", "f8"),
     ("slow_errors", "f8"),
@@ -212,6 +211,11 @@ N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for
 N_BINS = 16  # equal parts of the range of a number, each with a bucket; profiles are for their ends
 
 N_COSINES = 100  # random Fourier features of a linear model
+N_ADDITIVE = 2  # linear models that are additive experts, the last ones
+N_COMMON = 4  # rows of their inputs that are not of a label
+COSINES_OF_TERM = 12  # of the second one, up to N_COSINES in all
+MOST_TERMS = 32  # for the features in an additive expert; if there are more, they share terms
+FIRST_VARIANCE, VARIANCE_OF_CONSTANT = 0.1, 1.0  # of the weights of an additive expert
 N_WAVES = 200  # random Fourier features of a trend
 N_TRENDS = 2
 MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
@@ -287,11 +291,20 @@ FIELDS = {
     "word_squares": Field(np.float64, ("sparse_word", "class"), 1.0),
     "standards": Field(STANDARD, ("timescale", "feature")),
     "linear_models": Field(LINEAR_MODEL, ("linear_model",)),
-    "linear_coefficients": Field(np.float64, ("linear_model", "linear_class", "input")),
-    "linear_squares": Field(np.float64, ("linear_model", "linear_class", "input"), 1.0),
+    "linear_coefficients": Field(np.float64, ("gradient_model", "linear_class", "input")),
+    "linear_squares": Field(np.float64, ("gradient_model", "linear_class", "input"), 1.0),
     "category_weights": Field(np.float64, ("onehot", "place", "linear_class")),
     "category_squares": Field(np.float64, ("onehot", "place", "linear_class"), 1.0),
     "cosines": Field(np.float64, ("draw", 2, "cosine")),
+    "edges": Field(np.float64, ("binned", N_BINS - 1)),
+    # the last bin is for missing values
+    "bin_counts": Field(np.float64, ("binned", N_BINS + 1, "linear_class")),
+    "category_counts": Field(np.float64, ("onehot", "place", "linear_class")),
+    "label_counts": Field(np.float64, ("linear_class",)),
+    "additive_weights": Field(np.float64, ("linear_class", "additive_input")),
+    "additive_covariance": Field(np.float64, ("additive_entry",)),
+    "smooth_weights": Field(np.float64, ("linear_class", "smooth_input")),
+    "smooth_covariance": Field(np.float64, ("smooth_entry",)),
     "trends": Field(TREND, ("trend",)),
     "profiles": Field(np.float64, ("profile", N_BINS + 1, 2)),
     "category_profiles": Field(np.float64, ("category_profile", "place", 2)),
@@ -316,6 +329,8 @@ FIELDS = {
     "links": Field(np.int32, ("tree", "row")),
     "phases": Field(np.float64, ("draw", "cosine"), is_copied=False),
     "directions": Field(np.float64, ("draw", "feature", "cosine"), is_copied=False),
+    "label_shares": Field(np.float64, (2, "linear_class"), is_copied=False),
+    "steps": Field(np.float64, (4, "common_input"), is_copied=False),
     "tree_targets": Field(np.float64, ("tree_target",), is_copied=False),
     "votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
     "context": Field(np.float64, ("context",), is_copied=False),
@@ -332,7 +347,6 @@ def _axes(fields: dict[str, Field]) -> list[str]:
     return [*dict.fromkeys(axes)]
 
 
-AXES = _axes(FIELDS)
 COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
 
 # Arrays of earlier releases that this one has no use for.
@@ -354,10 +368,13 @@ OUTPUT_FIELDS = {
     "expert_votes": Field(np.float64, ("voter", 1, "vote")),
     "made_by": Field(np.float64, (N_MADE_BY,)),
     "seen": Field(np.float64, ("feature",)),
-    "standardised": Field(np.float64, ("timescale", "feature")),
-    "inputs": Field(np.float64, ("linear_model", 2, "input")),
+    "standardised": Field(np.float64, ("standardised_row", "feature")),
+    "inputs": Field(np.float64, ("gradient_model", 2, "input")),
     "terms": Field(np.float64, ("fit", 4, "wave")),
+    "additive_inputs": Field(np.float64, ("additive_row", "common_input")),
 }
+
+AXES = _axes(FIELDS | OUTPUT_FIELDS)
 
 # The arena for kernels: the addresses of its arrays, and the capacity along each axis. Passing the
 # address of this record costs less than passing an array.
@@ -389,8 +406,9 @@ BLOCK_FIELDS = {
     "intensities": Field(np.float64, ("chunk", "tree_target", "feature")),  # when each is learned
     "rows": Field(np.int64, ("chunk",)),  # in the store
     "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
-    "standardised": Field(np.float64, ("chunk", "timescale", "feature")),
-    "inputs": Field(np.float64, ("linear_model", 2, "input")),  # one sample, as each model takes it
+    "standardised": Field(np.float64, ("chunk", "standardised_row", "feature")),
+    "inputs": Field(np.float64, ("gradient_model", 2, "input")),  # one sample, for each model
+    "additive_inputs": Field(np.float64, ("additive_row", "common_input")),  # the same
     "terms": Field(np.float64, ("fit", 4, "wave")),  # one sample, as the trends take it
     "next_samples": Field(np.int64, ("voter",)),  # where each tree or linear model resumes
 }
@@ -434,19 +452,39 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
         "moment": n_kept if settings["relevance"][0] else 0,
         "faded": FADED_COUNTS + n_kept if settings["fades"][0] else 0,
         "linear_class": n_classes if settings["n_linear_models"][0] else 0,
+        "additive_row": N_COMMON + n_classes if settings["n_linear_models"][0] else 0,
     }
+
+
+def place_of_term(k: int, q: int) -> int:
+    """Return the first input of an additive expert that is of a term, or the end if q is."""
+    return 1 + 2 * q + (min(COSINES_OF_TERM * q, N_COSINES) if k == 1 else 0)
+
+
+def n_gradient_models_of(settings: Array) -> int:
+    """Return the number of linear models that follow the gradient: the first ones."""
+    return max(int(settings["n_linear_models"][0]) - N_ADDITIVE, 0)
 
 
 def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the number of features."""
-    n_linear_models = settings["n_linear_models"][0]
-    n_inputs = max(n_features, N_COSINES if n_linear_models > 1 else 0)
+    n_gradient_models = n_gradient_models_of(settings)
+    n_inputs = max(n_features, N_COSINES if n_gradient_models > 1 else 0)
+    n_terms = min(n_features, MOST_TERMS) if n_gradient_models else 0
+    n_additive = place_of_term(0, n_terms) if n_gradient_models else 0
+    n_smooth = place_of_term(1, n_terms) if n_gradient_models else 0
     has_trends = bool(settings["n_trends"][0])
     n_slots = min(n_features, MOST_SLOTS)
     has_residuals = settings["n_tree_targets"][0] > 1 and settings["relevance"][0]
     return {
         "feature": n_features,
-        "input": 1 + n_inputs if n_linear_models else 0,
+        "input": 1 + n_inputs if n_gradient_models else 0,
+        "binned": n_features if n_gradient_models else 0,
+        "common_input": max(n_smooth, N_COSINES) if n_gradient_models else 0,
+        "additive_input": n_additive,
+        "additive_entry": n_additive * (n_additive + 1) // 2,
+        "smooth_input": n_smooth,
+        "smooth_entry": n_smooth * (n_smooth + 1) // 2,
         "term": 1 + 2 * n_slots if has_trends else 0,
         "wave": 1 + N_WAVES + n_slots if has_trends else 0,
         "profile": n_features if has_trends else 0,
@@ -464,17 +502,20 @@ def lengths_of_categorical(settings: Array, n_categorical: int) -> dict[str, int
 
 def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the trees and linear models."""
-    # All linear models but the first, and the last trend, have random Fourier features, each at a
-    # timescale of its own. The mix of the trends is a voter, too.
+    # All linear models but the first that follow the gradient, the last additive expert, and the
+    # last trend have random Fourier features. The mix of the trends is a voter, too.
     n_linear_models, n_trends = int(settings["n_linear_models"][0]), int(settings["n_trends"][0])
     has_trends, has_sparse = int(n_trends > 0), int(settings["has_sparse_expert"][0])
-    n_draws = max(n_linear_models - 1, 0) + has_trends
+    n_gradient_models = n_gradient_models_of(settings)
+    n_draws = n_gradient_models + has_trends
     return {
         "tree": n_trees,
         "context": RESTARTED + n_trees,
         "voter": n_trees + n_linear_models + n_trends + has_trends + has_sparse,
         "linear_model": n_linear_models,
-        "timescale": max(n_draws, min(n_linear_models, 1)),
+        "gradient_model": n_gradient_models,
+        "timescale": n_draws,
+        "standardised_row": n_draws + int(n_gradient_models > 0),  # and one of bins
         "draw": n_draws,
         "cosine": N_WAVES if has_trends else N_COSINES,
         "tree_target": int(settings["n_tree_targets"][0]),

@@ -48,13 +48,26 @@ def test_linear_weights_equal_reference():
         for c, label in enumerate(reference.labels):
             expected.append((feature, category, label, weights[c, key]))
     table = inspection.linear_weights(model)
-    assert " ".join(table.columns) == "linear_model feature category label weight"
+    assert " ".join(table.columns) == "linear_model feature category input label weight"
+    additive = table[table.linear_model != "logistic"]
+    table = table[table.linear_model == "logistic"]
     *names, numbers = zip(*expected, strict=True)
     assert [*zip(table.feature, table.category, table.label, strict=True)] == [
         *zip(*names, strict=True)
     ]
     assert table.weight.tolist() == pytest.approx(numbers, abs=1e-11)
     assert table.weight.abs().min() > 0
+    titles = [(None, None), ("color", "profile"), ("size", "value"), ("size", "profile")]
+    titles += [(7, "value"), (7, "profile")]
+    for name, expert in zip(
+        ("additive", "smooth additive"), reference.linear_models.linear_models[-2:], strict=True
+    ):
+        shown = additive[additive.linear_model == name]
+        assert [*zip(shown.feature, shown.input, strict=True)][::3] == titles
+        first, second, third, _ = expert.places(3)
+        inputs = [0, first + 1, second, second + 1, third, third + 1]
+        weights = expert.weights[:, inputs].T.ravel()
+        assert shown.weight.tolist() == pytest.approx(weights.tolist(), abs=1e-10)
 
 
 def rare_stream(n_samples=650):

@@ -7,6 +7,7 @@ from forests import by_hand
 from generated import PARAMETERS, streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from naive_additive import N_PARTS
 from naive_restarts import RECENT_RATE, USUAL_RATE, running_mean
 
 from river_amf import AMFClassifier, inspection
@@ -33,6 +34,9 @@ LONGER = {
     "adaptive": ADAPTIVE,
     "adaptive, pure cells": ADAPTIVE | {"split_pure": True, "n_classes": 5},
 }
+
+COUNTS = "bin_counts", "category_counts", "label_counts"
+PARTS = "weights", "covariance"
 
 BY_HAND = {"pure cells", "unit", "linear", "linear, unit", "adaptive, pure cells"}
 
@@ -121,10 +125,12 @@ def check_same_linear_models(model, reference):
             expected = (standard.n, standard.mean, standard.variance)
             assert of_timescale[j].item() == pytest.approx(expected, rel=1e-12)
     categorical = [j for j in range(len(arena.is_categorical)) if arena.is_categorical[j]]
-    for v, linear_model in enumerate(reference.linear_models.linear_models):
+    linear_models = reference.linear_models.linear_models
+    for v, linear_model in enumerate(linear_models):
         assert arena.linear_models["vote_weight"][v] == pytest.approx(
             linear_model.vote_weight, abs=1e-12
         )
+    for v, linear_model in enumerate(linear_models[:-2]):
         for (c, name), square in linear_model.squares.items():
             if isinstance(name, tuple):
                 where = categorical.index(name[0]), 1 + name[1], c
@@ -134,10 +140,38 @@ def check_same_linear_models(model, reference):
                 weights, squares = arena.linear_coefficients, arena.linear_squares
             assert squares[where] == pytest.approx(square, rel=1e-11)
             assert weights[where] == pytest.approx(linear_model.weights[c, name], abs=1e-11)
-    for draw, linear_model in enumerate(reference.linear_models.linear_models[1:]):
+    with_cosines = [*linear_models[1:-2], *linear_models[-1:]]
+    for draw, linear_model in enumerate(with_cosines):
         standards = linear_model.cosines.standards
         statistics = [(standard.mean, standard.variance) for standard in standards]
         assert pytest.approx(np.array(statistics), abs=1e-12) == arena.cosines[draw].T
+    if linear_models:
+        check_same_additive_models(arena, reference)
+
+
+def check_same_additive_models(arena, reference):
+    """Compare the additive experts: their bins, counts, weights and covariances."""
+    profiles, linear_models = reference.linear_models.profiles, reference.linear_models
+    n_labels, newest = len(reference.labels), arena.counters["newest_profile"][0]
+    for j, edges in profiles.edges.items():
+        assert arena.edges[j, : len(edges)] == pytest.approx(edges, rel=1e-11, abs=1e-300)
+    categorical = np.flatnonzero(arena.is_categorical).tolist()
+    counted = {name: np.zeros(getattr(arena, name).shape) for name in COUNTS}
+    for (j, place), counts in profiles.counts.items():
+        where = "bin_counts", j, N_PARTS if place == "missing" else place
+        if j in categorical:
+            where = "category_counts", categorical.index(j), 1 + place
+        for c, count in counts.items():
+            counted[where[0]][where[1:]][c] = count
+    counted["label_counts"][:n_labels] = [profiles.totals[c] for c in range(n_labels)]
+    for name, counts in counted.items():
+        assert getattr(arena, name) / newest == pytest.approx(counts, rel=1e-10, abs=1e-300)
+    for name, expert in zip(("additive", "smooth"), linear_models.linear_models[-2:], strict=False):
+        n = len(expert.covariance)
+        weights, covariance = (getattr(arena, f"{name}_{part}") for part in PARTS)
+        assert weights[:n_labels, :n] == pytest.approx(expert.weights, abs=1e-10)
+        packed = expert.covariance[np.tril_indices(n)]
+        assert covariance[: len(packed)] == pytest.approx(packed, rel=1e-8, abs=1e-10)
 
 
 def learn_both(model, reference, stream, precision=1e-12):

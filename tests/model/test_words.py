@@ -213,7 +213,9 @@ def test_vote_of_words_follows_the_gradient():
         before, bias = float(arena.counters["sparse_weight"][0]), arena.bias[:2].copy()
         weights = [*arena.trees["vote_weight"], *arena.linear_models["vote_weight"], before]
         model.learn_one(x, y)
-        votes = np.maximum(model._arena.votes[:, 0, :2], [[-math.inf]] * 2 + [[-7.0]] * 2)
+        votes = np.maximum(
+            model._arena.votes[:, 0, :2], [[-math.inf]] * 2 + [[-7.0]] * (len(weights) - 2)
+        )
         scores = bias + np.array(weights) @ votes
         proba = np.exp(scores - scores.max())
         proba /= proba.sum()

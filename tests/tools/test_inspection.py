@@ -163,7 +163,7 @@ def test_linear_weights_of_words_and_columns():
 def test_linear_weights_need_linear_models():
     table = inspection.linear_weights(AdaptiveAMFClassifier())
     assert len(table) == 0 and table.weight.dtype == np.float64
-    assert [*table] == ["linear_model", "feature", "category", "label", "weight"]
+    assert [*table] == [*("linear_model", "feature", "category", "input", "label", "weight")]
     for model in (AMFRegressor(), AdaptiveAMFClassifier(vote="mean")):
         with pytest.raises(ValueError, match=r"linear=.* and vote=.*AdaptiveAMF"):
             inspection.linear_weights(model)

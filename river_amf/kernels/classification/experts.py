@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from river_amf.kernels.classification import sparse_model
+from river_amf.kernels.classification.additive_models import run_additive
 from river_amf.kernels.classification.linear_models import run_linear_model
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper
@@ -15,6 +16,7 @@ def run_experts(
     x: Array,
     standardised: Array,
     inputs: Array,
+    additive_inputs: Array,
     votes: Array,
     predicts: bool,
     label: int,
@@ -22,8 +24,10 @@ def run_experts(
 ) -> None:
     """Predict a sample with all other experts, and learn it, as in run_linear_model."""
     settings = forest.settings[0]
-    for v in range(settings["n_linear_models"]):
+    for v in range(len(inputs)):
         run_linear_model(forest, v, x, standardised, inputs, votes, 0, predicts, label, weight)
+    if len(inputs) > 0:
+        run_additive(forest, standardised, additive_inputs, votes, 0, predicts, label, weight)
     if settings["n_words"] > 0:
         words = sparse_model.words_of(sample, settings["n_features"], True)
         if settings["has_sparse_expert"]:

@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.features.quantiles import place_of
 from river_amf.kernels.features.standardisation import count_cosines, take_cosines
-from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.state import layout
 from river_amf.state.layout import N_COSINES
 
 LOGISTIC = 0  # the linear model that takes the features
 STEP, COSINE_STEP = 0.3, 0.1
+COSINE_SCALE = 0.5
 FEW_FEATURES = 12  # with more of them, the steps of their weights are shorter
 KEPT_SQUARES = 0.999  # of the sum of squared gradients, at each step
 LEAST_SQUARES = 1e-100
 TINY_ERROR = 0.01  # labels whose probability is off by less take no step
 
-place_of = hot(layout.place_of)
-
 
 @hot
 def timescale_of(v: int) -> int:
     """Return the timescale at which the inputs of a linear model are standardised."""
-    return v - 1 if v > 1 else 0
+    return 0 if v == LOGISTIC else 1
 
 
 @helper
@@ -66,7 +65,7 @@ def predict_linear_model(
             terms[1 + j] = standardised[j]
     else:
         n_inputs = 1 + N_COSINES
-        take_cosines(forest, v - 1, standardised, inputs[1], terms, 1)
+        take_cosines(forest, v - 1, COSINE_SCALE, standardised, inputs[1], terms, 1)
     for c in range(n_labels):
         vote[c] = dot(forest.linear_coefficients[v, c], terms, n_inputs)
     n_before = 0  # categorical features before this one
@@ -86,11 +85,12 @@ def dot(a: Array, b: Array, n: int) -> float:
     """Return the scalar product of the first n values, in four sums added at once."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     whole = n - n % 4
-    for i in range(0, whole, 4):
-        s0 += a[i] * b[i]
-        s1 += a[i + 1] * b[i + 1]
-        s2 += a[i + 2] * b[i + 2]
-        s3 += a[i + 3] * b[i + 3]
+    for k in range(0, whole, 4):
+        i0, i1, i2, i3 = unsigned(k), unsigned(k + 1), unsigned(k + 2), unsigned(k + 3)
+        s0 += a[i0] * b[i0]
+        s1 += a[i1] * b[i1]
+        s2 += a[i2] * b[i2]
+        s3 += a[i3] * b[i3]
     for i in range(whole, n):
         s0 += a[i] * b[i]
     return (s0 + s1) + (s2 + s3)

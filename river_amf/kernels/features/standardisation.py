@@ -79,11 +79,11 @@ MEAN, VARIANCE = 0, 1  # rows of the statistics of cosines
 
 @hot
 def take_cosines(
-    forest: Forest, draw: int, z: Array, cosines: Array, out: Array, first: int
+    forest: Forest, draw: int, scale: float, z: Array, cosines: Array, out: Array, first: int
 ) -> None:
     """Write the cosines of a standardised sample, and them standardised, from out[first] on."""
+    # They see the distances between samples at this scale.
     settings, directions = forest.settings[0], forest.directions[draw]
-    scale = settings["cosine_scale"]
     if settings["n_numeric"] > MOST_DIRECTIONS:
         scale *= math.sqrt(MOST_DIRECTIONS / settings["n_numeric"])
     phases = forest.phases[draw]

@@ -75,14 +75,17 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]
 
 
 @hot
-def inputs_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
+def inputs_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]:
     """Return the others: standardised sample, inputs of linear models, terms of trends."""
-    at, timescales = forest.handle, (len(forest.standards), forest.intensity.shape[1])
-    inputs = at["linear_model_capacity"], 2, at["input_capacity"]
+    at = forest.handle
+    standardised = at["standardised_row_capacity"], forest.intensity.shape[1]
+    inputs = at["gradient_model_capacity"], 2, at["input_capacity"]
+    additive_inputs = at["additive_row_capacity"], at["common_input_capacity"]
     terms = at["fit_capacity"], 4, at["wave_capacity"]
     return (
-        array_at(address + at["standardised_place"], timescales, np.float64),
+        array_at(address + at["standardised_place"], standardised, np.float64),
         array_at(address + at["inputs_place"], inputs, np.float64),
+        array_at(address + at["additive_inputs_place"], additive_inputs, np.float64),
         array_at(address + at["terms_place"], terms, np.float64),
     )
 

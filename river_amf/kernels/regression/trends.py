@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.classification.linear_models import dot, place_of
+from river_amf.kernels.classification.linear_models import dot
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
+from river_amf.kernels.features.quantiles import place_of
 from river_amf.kernels.features.standardisation import count_cosines, take_cosines
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
@@ -40,6 +41,7 @@ N_VOTERS = N_TRENDS + 1  # of the stack: the mean of the targets is one, too
 FAST_DECAY, SMOOTH_DECAY = 0.99, 0.9998
 FAST_RIDGE, SMOOTH_RIDGE = 1.0, 10.0
 CONSTANT_RIDGE = 1e-3
+COSINE_SCALE = 0.25
 MOST_STEPS = 64  # Gauss-Seidel steps for a sample
 LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a trend or profile forget
 
@@ -97,7 +99,7 @@ def take_terms(forest: Forest, x: Array, z: Array, terms: Array) -> None:
     """Write the terms of a sample."""
     # Features from the 65th on are folded upon the first ones, which bounds the time.
     smooth, fast, n_slots = terms[SMOOTH_TERMS], terms[FAST_TERMS], n_slots_of(forest)
-    take_cosines(forest, 0, z, terms[RAW], smooth, 1)
+    take_cosines(forest, 0, COSINE_SCALE, z, terms[RAW], smooth, 1)
     smooth[0] = fast[0] = 1.0
     for q in range(n_slots):
         smooth[1 + N_WAVES + q] = fast[1 + 2 * q] = fast[2 + 2 * q] = 0.0

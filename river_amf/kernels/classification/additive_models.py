@@ -1,0 +1,301 @@
+"""Additive experts: linear models that learn with a covariance (DESIGN.md: additive experts).
+
+Each is a multinomial logistic regression on standardised features and on profiles of the features,
+which are how frequent a label is at values like that of the sample. The second one takes cosines,
+too. A sample moves their weights by a Newton step; the covariance of the weights, which is that of
+recursive least squares, is the same for all labels.
+
+The inputs are 1, and then by feature its standardised value, its profile, and some of the cosines.
+Only profiles differ between labels. Of the covariance, rows up to the diagonal are kept, one behind
+the other, so that the inputs of a new feature come last.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.classification.linear_models import TINY_ERROR, dot, log_softmax
+from river_amf.kernels.features.intensity import LARGEST_NEWEST
+from river_amf.kernels.features.quantiles import FIRST_VALUE
+from river_amf.kernels.features.standardisation import count_cosines, take_cosines
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.tree.estimates import decay_of, settled_sum
+from river_amf.state import layout
+from river_amf.state.layout import (
+    FIRST_VARIANCE,
+    MOST_TERMS,
+    N_ADDITIVE,
+    N_COMMON,
+    VARIANCE_OF_CONSTANT,
+)
+
+ADDITIVE, SMOOTH, RAW, COSINES = 0, 1, 2, 3  # rows of the inputs; the others are profiles by label
+
+COUNT_DECAY = 0.9995  # of the counts of labels in bins
+PRIOR = 5.0  # samples of the overall frequencies in each bin
+LEAST_SHARE = 1e-4  # of a label
+COSINE_SCALE = 0.25
+
+EVIDENCE_DECAY = 0.9998
+LEAST_CURVATURE = 0.001
+LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a model forget
+
+COMMON, STEP, OWN, SCALE = 0, 1, 2, 3  # rows of scratch space
+
+place_of_term = hot(layout.place_of_term)
+
+
+@helper
+def run_additive(
+    forest: Forest,
+    standardised: Array,
+    inputs: Array,
+    votes: Array,
+    i: int,
+    predicts: bool,
+    label: int,
+    weight: float,
+) -> None:
+    """Predict a sample with the additive experts, and learn it, as in run_linear_model."""
+    z, bins = standardised[0], standardised[len(standardised) - 1]
+    last = len(forest.linear_models) - 1
+    first = len(forest.trees) + last + 1 - N_ADDITIVE
+    if predicts:
+        take_inputs(forest, bins, z, inputs)
+        for k in range(N_ADDITIVE):
+            predict_additive(forest, k, inputs, votes[first + k, i])
+    if label != NONE:
+        for k in range(N_ADDITIVE):
+            learn_additive(forest, k, inputs, votes[first + k, i], label, weight)
+        count_bins(forest, bins, label, weight)
+        model = forest.linear_models[last]
+        count_cosines(forest, len(forest.phases) - 1, inputs[RAW], model["n_learned"])
+        model["n_learned"] += 1
+
+
+@hot
+def n_terms_of(forest: Forest) -> int:
+    """Return how many terms each kind of inputs from single features takes."""
+    return min(forest.settings[0]["n_features"], MOST_TERMS)
+
+
+@helper
+def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array) -> None:
+    """Write the inputs of a sample: those of all labels, and the profiles of each."""
+    # Features from the 33rd on are added to the first ones, which bounds the time.
+    settings, n_terms = forest.settings[0], n_terms_of(forest)
+    n_labels, newest = settings["n_labels"], forest.counters[0]["newest_profile"]
+    overall = forest.label_shares
+    take_cosines(forest, len(forest.phases) - 1, COSINE_SCALE, z, inputs[RAW], inputs[COSINES], 0)
+    for k in range(N_ADDITIVE):
+        inputs[k, 0] = 1.0
+        for q in range(n_terms):
+            place = place_of_term(k, q)
+            inputs[k, place] = inputs[k, place + 1] = 0.0
+            for i in range(place + 2, place_of_term(k, q + 1)):
+                inputs[k, i] = inputs[COSINES, i - 2 * q - 3]
+    total = n_labels * newest
+    for c in range(n_labels):
+        total += forest.label_counts[c]
+        for q in range(n_terms):
+            inputs[N_COMMON + c, q] = 0.0
+    for c in range(n_labels):
+        overall[0, c] = (forest.label_counts[c] + newest) / total
+        overall[1, c] = log_odds(overall[0, c])
+    n_before = 0  # categorical features before this one
+    for j in range(settings["n_features"]):
+        q, counts = j % MOST_TERMS, forest.bin_counts[j]
+        inputs[ADDITIVE, place_of_term(ADDITIVE, q)] += z[j]
+        inputs[SMOOTH, place_of_term(SMOOTH, q)] += z[j]
+        if forest.is_categorical[j]:
+            counts = forest.category_counts[n_before]
+            n_before += 1
+        b = int(bins[j])
+        if not 0 <= b < len(counts):  # unknown
+            continue
+        row, n = counts[b], 0.0
+        for c in range(n_labels):
+            n += row[c]
+        for c in range(n_labels if n > 0.0 else 0):
+            share = (row[c] + PRIOR * newest * overall[0, c]) / (n + PRIOR * newest)
+            inputs[N_COMMON + c, q] += log_odds(share) - overall[1, c]
+
+
+@hot
+def log_odds(p: float) -> float:
+    """Return log(p / (1 - p)) of a probability that is moved away from 0 and 1."""
+    p = min(max(p, LEAST_SHARE), 1.0 - LEAST_SHARE)
+    return math.log(p / (1.0 - p))
+
+
+@hot
+def predict_additive(forest: Forest, k: int, inputs: Array, vote: Array) -> None:
+    """Write log p(c) of an additive expert, for the labels seen so far."""
+    n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
+    weights, _ = parts_of(forest, k)
+    for c in range(n_labels):
+        score = dot(weights[c], inputs[k], place_of_term(k, n_terms))
+        for q in range(n_terms):
+            score += weights[c, place_of_term(k, q) + 1] * inputs[N_COMMON + c, q]
+        vote[c] = score
+    log_softmax(vote, n_labels)
+
+
+@hot
+def parts_of(forest: Forest, k: int) -> tuple[Array, Array]:
+    """Return the weights and the covariance of an additive expert."""
+    if k == ADDITIVE:
+        return forest.additive_weights, forest.additive_covariance
+    return forest.smooth_weights, forest.smooth_covariance
+
+
+@helper
+def learn_additive(
+    forest: Forest, k: int, inputs: Array, vote: Array, label: int, weight: float
+) -> None:
+    """Learn a sample in an additive expert that has just predicted it."""
+    n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
+    weights, covariance = parts_of(forest, k)
+    n, gain = place_of_term(k, n_terms), 0.0
+    common, step, own = forest.steps[COMMON], forest.steps[STEP], forest.steps[OWN]
+    has_common = False
+    for c in range(n_labels):
+        p = math.exp(vote[c])
+        error = (c == label) - p
+        if abs(error) < TINY_ERROR:
+            continue
+        if not has_common:
+            multiply(covariance, inputs[k], n, common)
+            has_common = True
+        variance = add_terms(covariance, k, common, inputs[k], inputs[N_COMMON + c], n_terms, step)
+        if not 0.0 <= variance < math.inf:
+            begin_covariance(covariance, n)
+            return
+        curvature = weight * max(p * (1.0 - p), LEAST_CURVATURE)
+        damping = 1.0 + curvature * variance
+        size = weight * error / damping
+        for a in range(n):
+            weights[c, a] += size * step[a]
+        if c == label:
+            gain = curvature / damping
+            for a in range(n):
+                own[a] = step[a]
+    if gain > 0.0:
+        kept = max(decay_of(EVIDENCE_DECAY, weight)[0], LEAST_DECAY)
+        shrink(covariance, own, gain, kept, n, forest.steps[SCALE])
+
+
+@helper
+def multiply(covariance: Array, x: Array, n: int, out: Array) -> None:
+    """Write the product of a covariance and the inputs of all labels."""
+    for a in range(n):
+        out[a] = 0.0
+    start = 0
+    for a in range(n):
+        row, x_a = covariance[start:], x[a]
+        out[a] += dot(row, x, a + 1)
+        for b in range(a if x_a != 0.0 else 0):
+            out[b] += x_a * row[b]
+        start += a + 1
+
+
+@helper
+def add_terms(
+    covariance: Array, k: int, common: Array, x: Array, terms: Array, n_terms: int, out: Array
+) -> float:
+    """Write the product S x with the profiles of a label in x; return x'S x."""
+    n = place_of_term(k, n_terms)
+    for a in range(n):
+        out[a] = common[a]
+    for q in range(n_terms):
+        term, a = terms[q], place_of_term(k, q) + 1
+        if term == 0.0:
+            continue
+        place = a * (a + 1) // 2
+        row = covariance[place:]
+        for b in range(a + 1):
+            out[b] += term * row[b]
+        for b in range(a + 1, n):
+            place += b
+            out[b] += term * covariance[place + a]
+    variance = dot(x, out, n)
+    for q in range(n_terms):
+        variance += terms[q] * out[place_of_term(k, q) + 1]
+    return variance
+
+
+@helper
+def shrink(covariance: Array, v: Array, gain: float, kept: float, n: int, scale: Array) -> None:
+    """Take the evidence of a sample into a covariance, S <- (S - gain v v') / kept."""
+    # Rows and columns are scaled so that no variance exceeds that at first.
+    for a in range(n):
+        variance = covariance[a * (a + 3) // 2] - gain * v[a] * v[a]
+        if not variance > 0.0:
+            begin_covariance(covariance, n)
+            return
+        scale[a] = math.sqrt(min(1.0 / kept, variance_at_first(a) / variance))
+    start = 0
+    for a in range(n):
+        row, s, u = covariance[start:], scale[a], gain * v[a]
+        for b in range(a + 1):
+            row[b] = s * (scale[b] * (row[b] - u * v[b]))
+        start += a + 1
+
+
+@hot
+def variance_at_first(a: int) -> float:
+    """Return the variance of a weight before anything is learned."""
+    return VARIANCE_OF_CONSTANT if a == 0 else FIRST_VARIANCE
+
+
+@helper
+def begin_covariance(covariance: Array, n: int) -> None:
+    """Begin anew with a covariance that rounding, or a damaged file, has left without any use."""
+    for place in range(n * (n + 1) // 2):
+        covariance[place] = 0.0
+    for a in range(n):
+        covariance[a * (a + 3) // 2] = variance_at_first(a)
+
+
+@helper
+def count_bins(forest: Forest, bins: Array, label: int, weight: float) -> None:
+    """Count a label in the bins of all values, and overall."""
+    # The weight of the newest label grows, so that older ones count less.
+    counters = forest.counters[0]
+    kept, gain = decay_of(COUNT_DECAY, weight)
+    newest = counters["newest_profile"] / max(kept, LEAST_DECAY)
+    gain *= newest
+    forest.label_counts[label] += gain
+    n_before = 0  # categorical features before this one
+    for j in range(forest.settings[0]["n_features"]):
+        k, counts = int(bins[j]), forest.bin_counts[j]
+        if forest.is_categorical[j]:
+            counts = forest.category_counts[n_before]
+            n_before += 1
+        if k == FIRST_VALUE:
+            k = 0
+            scale_counts(counts, math.inf)
+        if 0 <= k < len(counts):
+            counts[k, label] += gain
+    if newest > LARGEST_NEWEST:
+        for j in range(len(forest.bin_counts)):
+            scale_counts(forest.bin_counts[j], newest)
+        for j in range(len(forest.category_counts)):
+            scale_counts(forest.category_counts[j], newest)
+        for c in range(len(forest.label_counts)):
+            forest.label_counts[c] = settled_sum(forest.label_counts[c] / newest)
+        for k in range(N_ADDITIVE):  # or those of inputs without any evidence would be subnormal
+            covariance = parts_of(forest, k)[1]
+            for place in range(len(covariance)):
+                covariance[place] = settled_sum(covariance[place])
+        newest = 1.0
+    counters["newest_profile"] = newest
+
+
+@helper
+def scale_counts(counts: Array, factor: float) -> None:
+    """Divide some counts by a factor."""
+    for k in range(len(counts)):
+        for c in range(counts.shape[1]):
+            counts[k, c] = settled_sum(counts[k, c] / factor)

@@ -1,0 +1,55 @@
+"""The bins of values, for the profiles of labels (DESIGN.md: additive experts).
+
+A category is a bin of its own. A number is in one of 16 parts between running quantiles. They begin
+with the first 15 values; from then on each moves a little with each value, so that the share of
+values below it is right.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.features.standardisation import SLOW
+from river_amf.kernels.numba_tools.arrays import Array, Forest
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.state import layout
+from river_amf.state.layout import N_BINS
+
+MISSING = N_BINS  # the bin of numbers that are missing
+NO_BIN = -1
+FIRST_VALUE = -2  # of a feature, or the first again, as those before it have been forgotten
+EDGE_STEP = 1.5  # in standard deviations, times the weight of the newest value in the standards
+
+place_of = hot(layout.place_of)
+
+
+@helper
+def take_bins(forest: Forest, x: Array, learns: bool, standardised: Array) -> None:
+    """Write the bin of each value to the last row, by the standards before it; move the edges."""
+    if len(forest.edges) == 0:
+        return
+    n_edges, out = N_BINS - 1, standardised[len(standardised) - 1]
+    for j in range(forest.settings[0]["n_features"]):
+        value = x[j]
+        if math.isnan(value):
+            out[j] = NO_BIN if forest.is_categorical[j] else MISSING
+            continue
+        if forest.is_categorical[j]:
+            out[j] = place_of(value)
+            continue
+        standard, edges = forest.standards[0, j], forest.edges[j]
+        n_values, k = standard["n_values"], 0
+        for q in range(n_edges if n_values >= n_edges else 0):
+            k += value >= edges[q]
+        out[j] = k if n_values > 0 else FIRST_VALUE
+        if learns and n_values < n_edges:
+            q = n_values
+            while q > 0 and edges[q - 1] > value:
+                edges[q] = edges[q - 1]
+                q -= 1
+            edges[q] = value
+        elif learns:
+            share = 1.0 / (n_values + 1)
+            step = EDGE_STEP * max(share, SLOW) * math.sqrt(standard["variance"])
+            for q in range(n_edges):
+                edges[q] += step * ((q + 1) / N_BINS - (value < edges[q]))

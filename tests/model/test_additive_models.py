@@ -1,0 +1,88 @@
+"""Additive experts: covariances that stay sound, and what they are good for.
+
+`test_naive.py` and `test_late_labels.py` compare them with a slow reference.
+"""
+
+import math
+import random
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from river_amf import AMFClassifier
+
+PARAMETERS = {"n_estimators": 1, "max_nodes": 1, "vote": "learned", "linear": True, "seed": 1}
+COVARIANCES = "additive_covariance", "smooth_covariance"
+
+
+def whole(packed):
+    """Return a symmetric matrix, given its rows up to the diagonal."""
+    n = math.isqrt(2 * len(packed))
+    matrix = np.zeros((n, n))
+    matrix[np.tril_indices(n)] = packed
+    return matrix + np.tril(matrix, -1).T
+
+
+def check_is_sound(model):
+    """Check that covariances are positive definite, and that no variance exceeds the first."""
+    for name in COVARIANCES:
+        matrix = whole(model._arena.used_arrays()[name])
+        assert (np.diag(matrix) <= [1.0 + 1e-12, *[0.1 + 1e-12] * (len(matrix) - 1)]).all()
+        eigenvalues = np.linalg.eigvalsh(matrix)
+        assert eigenvalues[0] > 1e-9 and eigenvalues[-1] < 20.0
+
+
+def odd_rows(n, rng):
+    """Return numbers that are collinear, constant, or vanish; labels; and weights."""
+    a, b = rng.normal(size=(2, n))
+    x = {"a": a, "twice": 2 * a, "sum": a + b, "constant": np.full(n, 7.0)}
+    x |= {"vanishes": np.where(np.arange(n) < 2000, rng.normal(size=n), np.nan)}
+    x |= {"rare": np.where(rng.random(n) < 0.001, 1e6, 0.0), "kind": rng.choice([*"pqr"], n)}
+    y = (a + b + rng.normal(size=n) > 0).astype(int) + (rng.random(n) < 0.05)
+    return pd.DataFrame(x), pd.Series(y), rng.choice([1.0, 1.0, 0.1, 20.0], n)
+
+
+@pytest.mark.parametrize("n_blocks", [1, pytest.param(250, marks=pytest.mark.soak)])
+def test_covariances_stay_positive_definite(n_blocks):
+    model, rng = AMFClassifier(**PARAMETERS), np.random.default_rng(1)
+    for _ in range(n_blocks):
+        model.learn_many(*odd_rows(4000, rng))
+    check_is_sound(model)
+    for name in ("additive_weights", "smooth_weights", "bin_counts", "label_counts", "edges"):
+        assert np.isfinite(getattr(model._arena, name)).all()
+
+
+@pytest.mark.parametrize("weight", [5e-324, 1e-300, 1e3])
+def test_extreme_weights_leave_covariances_sound(weight):
+    model, rng = AMFClassifier(**PARAMETERS), np.random.default_rng(2)
+    x, y, w = odd_rows(300, rng)
+    w[100:110] = weight
+    model.learn_many(x, y, w)
+    check_is_sound(model)
+    assert all(0 < p < 1 for p in model.predict_proba_one(x.iloc[0].to_dict()).values())
+
+
+@pytest.mark.parametrize("forged", [-1.0, math.nan, math.inf, 0.0])
+def test_unsound_covariance_begins_anew(forged):
+    model, rng = AMFClassifier(**PARAMETERS), random.Random(1)
+    for i in range(400):
+        if i == 200:
+            for name in COVARIANCES:
+                getattr(model._arena, name)[:] = forged
+        a = rng.gauss(0, 1)
+        model.learn_one({"a": a, "b": rng.random()}, rng.random() < (0.9 if a > 0 else 0.1))
+    check_is_sound(model)
+
+
+def test_additive_experts_learn_many_weak_features():
+    # of which each goes with the label a little; no tree can split on all of them
+    rng, correct = np.random.default_rng(3), {}
+    x = rng.normal(size=(3000, 12))
+    y = np.abs(x).sum(axis=1) + 0.5 * rng.normal(size=3000) > 9.6
+    frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(12)])
+    for is_linear in (False, True):
+        model = AMFClassifier(n_estimators=5, vote="learned", linear=is_linear, seed=1)
+        proba = model.predict_proba_then_learn_many(frame, pd.Series(y))[True].to_numpy()
+        correct[is_linear] = ((proba > 0.5) == y)[1000:].mean()
+    assert correct[True] > correct[False] + 0.1

@@ -1,0 +1,232 @@
+"""The slow, obvious reference of the additive experts (DESIGN.md: additive experts).
+
+An additive expert is a multinomial logistic regression on terms of single features, learned by
+Newton steps with the covariance of its weights. Matrices are whole, and counts are by name.
+"""
+
+import itertools
+import math
+from collections import defaultdict
+
+import numpy as np
+from naive_aggregation import fading
+from naive_linear_models import (
+    FAST,
+    FIRST_WEIGHT,
+    LEAST_GRADIENT,
+    LEAST_LOG_P,
+    N_COSINES,
+    SLOW,
+    CosineModel,
+    Cosines,
+    LinearModel,
+    NumberStandard,
+    log_softmax,
+)
+
+# profiles
+N_PARTS = 16
+EDGE_STEP = 1.5  # in standard deviations, at first
+COUNT_DECAY = 0.9995
+PRIOR = 5.0  # samples of the overall frequencies in each bin
+LEAST_SHARE = 1e-4  # of a label
+
+# experts
+N_SLOTS = 32
+COSINES_OF_SLOT = 12
+SCALE = 0.25  # of the directions of cosines
+EVIDENCE_DECAY = 0.9998
+VARIANCE, VARIANCE_OF_CONSTANT = 0.1, 1.0
+LEAST_CURVATURE = 0.001
+
+
+def log_odds(p):
+    """Return log(p / (1 - p)) of a probability that is moved away from 0 and 1."""
+    p = min(max(p, LEAST_SHARE), 1 - LEAST_SHARE)
+    return math.log(p / (1 - p))
+
+
+class LabelProfiles:
+    """How frequent the labels are at values like those of a sample, by column."""
+
+    def __init__(self, standards):
+        self.standards = standards  # the slow ones, by column
+        self.edges = {}
+        self.counts = defaultdict(lambda: defaultdict(float))  # by column and bin, and label
+        self.totals = defaultdict(float)
+
+    def bin_of(self, row, j):
+        """Return the bin of a value, None if it is not in any."""
+        if j in row.categories:
+            return j, row.categories[j]
+        if j not in row.numbers:
+            return None
+        value, standard = row.numbers[j], self.standards.get(j, NumberStandard(SLOW))
+        if value is None:
+            return j, "missing"
+        if standard.n == 0:
+            return None
+        return j, sum(e <= value for e in self.edges[j]) if standard.n >= N_PARTS - 1 else 0
+
+    def terms(self, row, n_labels):
+        """Return T_j(c): the log-odds of a label in the bin less those overall."""
+        total = math.fsum(self.totals.values()) + n_labels
+        terms = np.zeros((n_labels, row.n_columns))
+        for j in range(row.n_columns):
+            counts = self.counts.get(self.bin_of(row, j), {})
+            n = math.fsum(counts.values())
+            for c in range(n_labels if n else 0):
+                share = (self.totals[c] + 1) / total
+                in_bin = (counts.get(c, 0.0) + PRIOR * share) / (n + PRIOR)
+                terms[c, j] = log_odds(in_bin) - log_odds(share)
+        return terms
+
+    def learn(self, row, label, w):
+        """Count a label in all bins, and move the edges of bins."""
+        kept, added = fading(COUNT_DECAY, w)
+        for counts in [self.totals, *self.counts.values()]:
+            for c in counts:
+                counts[c] *= kept
+        self.totals[label] += added
+        for j in range(row.n_columns):
+            found = self.bin_of(row, j)
+            if found is None and j in row.numbers:  # the first value, or the first once more
+                for place in [place for place in self.counts if place[0] == j]:
+                    del self.counts[place]
+                self.edges[j], found = [], (j, 0)
+            if found is not None:
+                self.counts[found][label] += added
+            if row.numbers.get(j) is not None:
+                self.move_edges(j, row.numbers[j])
+
+    def move_edges(self, j, value):
+        """Move the edges so that a share k / 16 of the values is below the k-th."""
+        edges, standard = self.edges[j], self.standards.get(j, NumberStandard(SLOW))
+        if len(edges) < N_PARTS - 1:
+            self.edges[j] = sorted([*edges, value])
+            return
+        step = EDGE_STEP * max(1 / (standard.n + 1), SLOW) * math.sqrt(standard.variance)
+        for k, edge in enumerate(edges):
+            edges[k] += step * ((k + 1) / N_PARTS - (value < edge))
+
+
+class AdditiveModel:
+    """An additive expert, with cosines if it gets a key for them.
+
+    Its inputs are 1, and for each slot z, T and, with a key, 12 cosines, up to 100 of them.
+    """
+
+    def __init__(self, profiles, key=None):
+        self.vote_weight = FIRST_WEIGHT
+        self.profiles = profiles
+        self.cosines = None if key is None else Cosines(key, N_COSINES, SCALE)
+        self.weights = np.zeros((0, 1))
+        self.covariance = np.array([[VARIANCE_OF_CONSTANT]])
+
+    def places(self, n_slots):
+        """Return the index of z in each slot, and the number of inputs; T comes next to z."""
+        n_cosines = COSINES_OF_SLOT if self.cosines else 0
+        return [1 + 2 * q + min(n_cosines * q, N_COSINES) for q in range(n_slots + 1)]
+
+    def grow(self, n_columns, n_labels):
+        """Begin with the inputs of new columns, and with new labels."""
+        *places, n = self.places(min(n_columns, N_SLOTS))
+        n_before, n_new = len(self.weights), n - len(self.covariance)
+        diagonal = [*np.diag(self.covariance), *[VARIANCE] * n_new]
+        self.covariance = np.pad(self.covariance, (0, n_new))
+        np.fill_diagonal(self.covariance, diagonal)
+        self.weights = np.pad(self.weights, ((0, n_labels - n_before), (0, n_new)))
+        for place in places:
+            self.weights[0 if place >= n - n_new else n_before :, place + 1] = 1 / len(places)
+
+    def inputs(self, row, z):
+        """Return the inputs of a sample, a row for each label."""
+        *places, n = self.places(min(row.n_columns, N_SLOTS))
+        inputs = np.zeros((max(len(self.weights), 1), n))
+        inputs[:, 0] = 1
+        terms = self.profiles.terms(row, len(inputs))
+        for j in range(row.n_columns):
+            place = places[j % N_SLOTS]
+            inputs[:, place] += z.get(j, 0.0)
+            inputs[:, place + 1] += terms[:, j]
+        if self.cosines:
+            cosines = iter(self.cosines.standardised(z))
+            for place, following in itertools.pairwise([*places, n]):
+                for i in range(place + 2, following):
+                    inputs[:, i] = next(cosines)
+        return inputs
+
+    def log_proba(self, inputs, n_labels):
+        """Return l_c, the log-probability of each label seen so far."""
+        return log_softmax([float(self.weights[c] @ inputs[c]) for c in range(n_labels)])
+
+    def learn(self, row, z, label, weight, n_labels):
+        """Take a Newton step for each label that is not certain."""
+        inputs, after = self.inputs(row, z), None
+        for c, log_p in enumerate(self.log_proba(inputs, n_labels)):
+            p, x = math.exp(log_p), inputs[c]
+            error = (c == label) - p
+            if abs(error) < LEAST_GRADIENT:
+                continue
+            h = weight * max(p * (1 - p), LEAST_CURVATURE)
+            v = self.covariance @ x
+            self.weights[c] += v * (weight * error / (1 + h * (x @ v)))
+            if c == label:
+                after = self.covariance - h / (1 + h * (x @ v)) * np.outer(v, v)
+        if after is not None:
+            after /= EVIDENCE_DECAY**weight
+            for a in range(len(after)):
+                limit = VARIANCE_OF_CONSTANT if a == 0 else VARIANCE
+                shrink = math.sqrt(min(1.0, limit / after[a, a]))
+                after[a] *= shrink
+                after[:, a] *= shrink
+            self.covariance = after
+        if self.cosines:
+            self.cosines.add(z)
+
+
+class LinearModels:
+    """All linear experts of a forest, and the standards that they share.
+
+    `keys` has one for each, or is empty. The last two are additive; those before them but the first
+    are on cosines at the fast timescale.
+    """
+
+    def __init__(self, keys):
+        self.standards = {SLOW: {}, FAST: {}}
+        self.profiles = LabelProfiles(self.standards[SLOW])
+        self.timescales, self.linear_models = [], []
+        if keys:
+            self.timescales = [SLOW, *[FAST] * (len(keys) - 3), SLOW, SLOW]
+            self.linear_models = [LinearModel(), *map(CosineModel, keys[1:-2])]
+            self.linear_models += [AdditiveModel(self.profiles, key) for key in (None, keys[-1])]
+
+    def z(self, row, timescale):
+        """Standardise the numbers of a sample, by column."""
+        standards, new = self.standards[timescale], NumberStandard(timescale)
+        return {j: standards.get(j, new).z(value) for j, value in row.numbers.items()}
+
+    def log_votes(self, row, n_labels):
+        """Return max(l_c, -7) of each linear expert, for the labels seen so far."""
+        votes = []
+        for linear_model, timescale in zip(self.linear_models, self.timescales, strict=True):
+            linear_model.grow(row.n_columns, n_labels)
+            log_p = linear_model.log_proba(
+                linear_model.inputs(row, self.z(row, timescale)), n_labels
+            )
+            votes.append([max(of_label, LEAST_LOG_P) for of_label in log_p])
+        return votes
+
+    def learn(self, row, label, weight, n_labels):
+        """Let each linear expert learn the sample, then count its numbers and categories."""
+        for linear_model, timescale in zip(self.linear_models, self.timescales, strict=True):
+            linear_model.learn(row, self.z(row, timescale), label, weight, n_labels)
+        self.profiles.learn(row, label, weight)
+        for timescale, standards in self.standards.items():
+            for j, value in row.numbers.items():
+                standards.setdefault(j, NumberStandard(timescale)).add(value)
+
+    def forget_feature(self, column):
+        """Restart the mean and variance of a feature whose outliers were dropped."""
+        for timescale, standards in self.standards.items():
+            standards[column] = NumberStandard(timescale)
