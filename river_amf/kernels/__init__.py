@@ -1,4 +1,4 @@
-"""All compiled code of the package. The names below are those that the engine uses.
+"""All compiled code of the package, and the names that the rest of it uses most.
 
 From the lowest layer to the highest:
 

@@ -22,7 +22,7 @@ from river_amf.kernels.numba_tools.arrays import (
     array_at,
     inputs_of,
     output_of,
-    sample_of,
+    parts_of,
     tree_of,
 )
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
@@ -85,20 +85,20 @@ def learn_sample(
     # answer is OCCUPIED. If capacity or memory runs out, the same call continues where this one
     # stopped, once there is more (handle["next_tree"]).
     handle, context, trees = forest.handle, forest.context, forest.trees
-    settings, counters = forest.settings[0], forest.counters[0]
+    settings, counters, votes = forest.settings[0], forest.counters[0], forest.votes
     n_features, first_tree, has_votes = settings["n_features"], handle["next_tree"], False
-    values, votes = sample_of(sample, n_features), forest.votes
-    standardised, inputs, additive_inputs, terms = inputs_of(output, forest)
+    values, clipped, coded = parts_of(sample, n_features)
+    z, inputs, additive_inputs, terms = inputs_of(output, forest)
     if first_tree == NONE:
         handle["n_late"] = sample_store.count_late(settings, trees)
     keeps_rows = sample_store.is_keeping_rows(settings, trees, handle["n_late"])
     if first_tree == NONE:
-        if not canonicalise(values[0], n_features):
+        if not canonicalise(values, n_features):
             return INFINITE
         if not (total_weight(forest) + weight <= settings["largest_total"]):
             return TOO_HEAVY
         _, votes_before, made_by, seen = output_of(output, forest)
-        was_predicted = made_by[layout.VERSION] >= 0.0 and is_same(values[0], seen)
+        was_predicted = made_by[layout.VERSION] >= 0.0 and is_same(values, seen)
         is_now = made_by[layout.VERSION] == handle["version"]
         if was_predicted and not is_now and made_by[layout.N_LEARNED] >= 0.0:
             return OCCUPIED
@@ -112,43 +112,31 @@ def learn_sample(
             has_votes = was_predicted and is_now and settings["learns_vote"] > 0
             for voter in range(len(votes) if has_votes else 0):
                 copy_vote(votes_before[voter, 0], votes[voter, 0])
-        predicts = not has_votes
+        x, predicts = clipped, not has_votes
         weight = steps.begin_sample(
-            forest,
-            values[0],
-            values[1],
-            standardised,
-            terms,
-            votes,
-            0,
-            predicts,
-            True,
-            target,
-            weight,
-            context,
+            forest, values, x, z, terms, votes, 0, predicts, True, target, weight, context
         )
         if was_predicted:
             made_by[layout.N_LEARNED] = -1.0
         handle["target"], handle["weight"] = target, weight
     weight = handle["weight"]
-    takes_votes = needs_tree_votes(settings) and not has_votes
-    row = counters["n_rows"] - 1
+    takes_votes, late_votes = needs_tree_votes(settings) and not has_votes, forest.late_votes
+    targets, intensities, row = forest.tree_targets, forest.intensity, counters["n_rows"] - 1
     for t in range(max(first_tree, 0), len(trees)):
         handle["next_tree"] = t
-        x = steps.seen_by(forest, t, values[1], values[2])
-        steps.take_tree_vote(forest, t, x, votes, forest.late_votes, 0, takes_votes, context)
-        vote, targets, intensities = votes[t, 0], forest.tree_targets, forest.intensity
+        x, vote = steps.seen_by(forest, t, clipped, coded), votes[t, 0]
+        steps.take_tree_vote(forest, t, x, votes, late_votes, 0, takes_votes, context)
         missing = steps.learn_in_tree(
             forest, t, x, vote, targets, intensities, weight, context, row
         )
         if missing != NOTHING:
             return missing
     handle["next_tree"] = NONE
-    x, predicts, label = values[1], not has_votes, int(target)
+    x, predicts, label = clipped, not has_votes, int(target)
     by_kind.run_experts(
-        forest, sample, x, standardised, inputs, additive_inputs, votes, predicts, label, weight
+        forest, sample, x, z, inputs, additive_inputs, votes, predicts, label, weight
     )
-    steps.end_sample(forest, votes, forest.late_votes, 0, target, weight, context)
+    steps.end_sample(forest, votes, late_votes, 0, target, weight, context)
     if keeps_rows and not sample_store.is_listed(forest.links, row):
         counters["n_rows"] = row
     return RELEASED if sample_store.have_released(forest) else DONE
@@ -160,29 +148,24 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     # `sample` is as in learn_sample, `output` the address of a `state.arena.PredictionBuffer`. A
     # prediction is the probabilities of the labels seen so far, or an answer (`layout.ANSWER`).
     settings, context = forest.settings[0], forest.context
-    values = sample_of(sample, settings["n_features"])
+    values, x, coded = parts_of(sample, settings["n_features"])
     proba, votes, made_by, seen = output_of(output, forest)
-    standardised, inputs, additive_inputs, terms = inputs_of(output, forest)
-    if not canonicalise(values[0], values.shape[1]):
+    z, inputs, additive_inputs, terms = inputs_of(output, forest)
+    if not canonicalise(values, len(values)):
         return INFINITE
-    is_now = made_by[layout.VERSION] == forest.handle["version"] and is_same(values[0], seen)
+    is_now = made_by[layout.VERSION] == forest.handle["version"] and is_same(values, seen)
     if made_by[layout.N_LEARNED] >= 0.0 and not is_now:
         return OCCUPIED
     made_by[layout.VERSION] = made_by[layout.N_LEARNED] = -1.0
-    x = values[1]
-    steps.begin_sample(
-        forest, values[0], x, standardised, terms, votes, 0, True, False, 0.0, 0.0, context
-    )
+    steps.begin_sample(forest, values, x, z, terms, votes, 0, True, False, 0.0, 0.0, context)
     for t in range(len(forest.trees)):
-        by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, values[2]), votes[t, 0])
-    by_kind.run_experts(
-        forest, sample, x, standardised, inputs, additive_inputs, votes, True, NONE, 0.0
-    )
+        by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, coded), votes[t, 0])
+    by_kind.run_experts(forest, sample, x, z, inputs, additive_inputs, votes, True, NONE, 0.0)
     steps.pool_votes(forest, votes, 0, proba)
     if not needs_tree_votes(settings):
         return DONE
-    for j in range(values.shape[1]):
-        seen[j] = values[0, j]
+    for j in range(len(values)):
+        seen[j] = values[j]
     made_by[layout.VERSION] = forest.handle["version"]
     if settings["max_delayed_labels"] > 0:
         made_by[layout.N_LEARNED] = forest.counters[0]["n_learned"]
@@ -202,10 +185,9 @@ def trace_sample(forest: Forest, t: int, sample: int, visits: int) -> int:
     # `visits` is the address of records of dtype VISIT, as many as the tree has nodes.
     settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
     n_features = settings["n_features"]
-    values = sample_of(sample, n_features)
-    x = values[2]
-    clip_outliers(forest, values[0], n_features, values[1])
-    code_row(forest.is_categorical, n_features, state["key"], values[1], x)
+    values, clipped, x = parts_of(sample, n_features)
+    clip_outliers(forest, values, n_features, clipped)
+    code_row(forest.is_categorical, n_features, state["key"], clipped, x)
     trace = array_at(visits, (state["n_nodes"],), VISIT)
     remaining = 1.0
     n_visits = 0

@@ -15,7 +15,7 @@ import numpy as np
 from numba.extending import intrinsic
 
 from river_amf.kernels.numba_tools import IS_COMPILED, views
-from river_amf.kernels.numba_tools.compilation import hot, view
+from river_amf.kernels.numba_tools.compilation import hot
 from river_amf.kernels.numba_tools.views import UncompiledTree, UncompiledViews, Views
 from river_amf.state.layout import N_MADE_BY
 
@@ -56,10 +56,11 @@ def view_of(record: Views) -> Callable[[int], Any]:
     return view
 
 
-@view
-def sample_of(address: int, width: int) -> Array:
-    """Return the (3, n_features) values of an encoded sample."""
-    return array_at(address, (3, width), np.float64)
+@hot
+def parts_of(address: int, width: int) -> tuple[Array, Array, Array]:
+    """Return the values of an encoded sample, and its two buffers (`learn_sample`)."""
+    values = array_at(address, (3, width), np.float64)
+    return values[0], values[1], values[2]
 
 
 @hot
