@@ -13,6 +13,7 @@ from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier
 from river_amf.engine.late_labels import LateLabels
 
 Sample = tuple[dict[Any, Any], Any, float]
+Samples = Iterable[tuple[Any, ...]]  # with weights or without
 
 FORESTS = [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
 forests = pytest.mark.parametrize("kind", FORESTS, ids=lambda kind: kind.__name__)
@@ -124,14 +125,14 @@ STREAM = list(mixed_stream(900))
 QUESTIONS = [x for x, _, _ in STREAM[::30]] + [{}, {"fine": 1e9}, {"color": "never seen"}]
 
 
-def learn(model: Any, samples: Iterable[Sample]) -> Any:
+def learn(model: Any, samples: Samples) -> Any:
     """Let a model learn samples one by one; returns it."""
-    for x, label, weight in samples:
-        model.learn_one(x, label, w=weight)
+    for sample in samples:
+        model.learn_one(*sample)
     return model
 
 
-def trained(samples: Iterable[Sample], kind: Any = AMFClassifier, **parameters: Any) -> Any:
+def trained(samples: Samples, kind: Any = AMFClassifier, **parameters: Any) -> Any:
     """Return a small forest that has learned the samples."""
     return learn(kind(**({"n_estimators": 3, "seed": 42} | parameters)), samples)
 

@@ -10,7 +10,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from forests import STREAM, VARIANTS
+from forests import STREAM, VARIANTS, forests
 from generated import PARAMETERS, PARAMETERS_OF_NUMBERS, TARGETS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -29,10 +29,8 @@ from libraries import (
 from regressors import NUMBERS, REGRESSORS
 from river import preprocessing
 
-from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf import AMFClassifier, AMFRegressor
 
-KINDS = [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
-kinds = pytest.mark.parametrize("kind", KINDS)
 of_each_task = pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
 ALL = {f"classifier, {name}": parameters for name, parameters in VARIANTS.items()}
 ALL |= {
@@ -82,7 +80,7 @@ def test_block_of_each_library_equals_rows(library, kind):
 
 @pytest.mark.usefixtures("chunks")
 @pytest.mark.parametrize("n_jobs", [2, 3, 16, -1])
-@kinds
+@forests
 def test_threads_change_nothing(kind, n_jobs):
     alone, model = (fresh(kind, n_estimators=5, n_jobs=n) for n in (1, n_jobs))
     for X, y, w in blocks_of(Pandas, kind, (700, 1000)):

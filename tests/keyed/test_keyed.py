@@ -11,24 +11,18 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import recipes
+from forests import FORESTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_keyed import NaiveKeyed, pickles
 from river import base, linear_model, naive_bayes, preprocessing, tree
 from river.conf import Interval
 
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AdaptiveAMFRegressor,
-    AMFClassifier,
-    AMFRegressor,
-    OnlineDummyClassifier,
-)
+from river_amf import AMFClassifier, OnlineDummyClassifier
 from river_amf.forest import Forest
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
 
 SCALER = preprocessing.StandardScaler()
-FORESTS = (AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor)
 MODELS = {
     **{kind.__name__: kind(n_estimators=2, seed=1) for kind in FORESTS},
     "words": AMFClassifier(n_estimators=2, seed=1, absent="zero"),

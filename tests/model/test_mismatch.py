@@ -82,9 +82,6 @@ def test_first_value_settles_kind():
     assert kinds_of(model) == {"color": True, "size": False, "temp": False}
 
 
-# what counts as missing
-
-
 # warnings
 
 

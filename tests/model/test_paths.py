@@ -7,6 +7,7 @@ import generated
 import numpy as np
 import pytest
 import tables
+from forests import learn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_naive import LONGER, pair
@@ -50,12 +51,6 @@ QUESTIONS = [
     {"size": 25.0},  # outside the range, yet no outlier
     {"unknown": 1.0},
 ]
-
-
-def learn(model, samples):
-    for x, y, *w in samples:
-        model.learn_one(x, y, *w)
-    return model
 
 
 def encode(model, x):

@@ -5,6 +5,7 @@ import random
 import sys
 
 import pytest
+from forests import learn
 
 import river_amf
 from river_amf import (
@@ -16,12 +17,6 @@ from river_amf import (
 )
 
 CLASSIFIERS = pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
-
-
-def learned(model, samples):
-    for sample in samples:
-        model.learn_one(*sample)
-    return model
 
 
 def visits(n, seed=1):
@@ -93,7 +88,7 @@ def test_presence_predicts_targets(kind):
 )
 def test_absence_is_just_below_the_only_value(value, expected):
     samples = [({"a": value, "b": i} if i % 2 == 0 else {"b": i}, i % 2) for i in range(70)]
-    model = learned(AMFClassifier(seed=1), samples)
+    model = learn(AMFClassifier(seed=1), samples)
     assert model._arena.stand_ins[0] == expected
     assert model._arena.ranges[:, 0].tolist() == [expected, float(value)]
     absent = [model.predict_proba_one({"b": 3} | x) for x in ({}, {"a": None}, {"a": math.nan})]
@@ -107,7 +102,7 @@ def test_absence_is_just_below_the_only_value(value, expected):
 def test_missing_categories_count_towards_no_limit(kind):
     colors = [None, "red", "tan"]
     samples = [({"color": colors[i % 3]}, i % 3) for i in range(90)]
-    model = learned(kind(max_categories=2, seed=1, on_mismatch="missing"), samples)
+    model = learn(kind(max_categories=2, seed=1, on_mismatch="missing"), samples)
     assert model._features.categories("color") == {"red": 0, "tan": 1}
     assert [model.predict_one({"color": color}) for color in colors] == [0, 1, 2]
     with pytest.warns(river_amf.MismatchWarning, match="got the number 7"):
@@ -120,7 +115,7 @@ def test_missing_categories_count_towards_no_limit(kind):
 @CLASSIFIERS
 def test_explanations_show_missing_values(kind):
     samples = [(x, has_promo and has_error) for x, has_promo, has_error in visits(300)]
-    model = learned(kind(n_estimators=1, seed=1), samples)
+    model = learn(kind(n_estimators=1, seed=1), samples)
     text = model.debug_one({"price": 0.5})
     assert "missing: " in text
     assert "error not in {(missing)}" in model.debug_one({"promo": 1, "error": "timeout"})
@@ -131,7 +126,7 @@ def test_explanations_show_missing_values(kind):
 
 
 def test_linear_weights_show_missing_categories():
-    model = learned(AdaptiveAMFClassifier(seed=1), [(x, error) for x, _, error in visits(300)])
+    model = learn(AdaptiveAMFClassifier(seed=1), [(x, error) for x, _, error in visits(300)])
     assert "error = (missing)" in model.debug_one({"price": 0.5})
     table = inspection.linear_weights(model)
     categories = table[table.feature == "error"].category.dropna()

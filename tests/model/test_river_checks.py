@@ -4,19 +4,13 @@ import inspect
 from collections import Counter
 
 import pytest
+from forests import FORESTS
 from river import base, checks, preprocessing
 
 import river_amf
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AdaptiveAMFRegressor,
-    AMFClassifier,
-    AMFRegressor,
-    OnlineDummyClassifier,
-)
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor, OnlineDummyClassifier
 
-DEFAULTS = [AMFClassifier, AdaptiveAMFClassifier, OnlineDummyClassifier]
-DEFAULTS += [AMFRegressor, AdaptiveAMFRegressor]
+DEFAULTS = [*FORESTS, OnlineDummyClassifier]
 MODELS = {kind.__name__: kind() for kind in DEFAULTS} | {
     "scaler | classifier": preprocessing.StandardScaler() | AMFClassifier(),
     "scaler | regressor": preprocessing.StandardScaler() | AMFRegressor(),

@@ -1,9 +1,9 @@
 """A forest is the sequence of its trees, as river's ensembles are, and still one model."""
 
-import random
-
+import forests
 import numpy as np
 import pytest
+from forests import QUESTIONS, STREAM
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 from river_amf.explain.trees import Tree
@@ -11,21 +11,9 @@ from river_amf.explain.trees import Tree
 kinds = pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
 
 
-def stream(n_samples=300, seed=3):
-    rng = random.Random(seed)
-    for _ in range(n_samples):
-        x = {"a": rng.random(), "b": rng.choice(["red", "green", "blue"]), "c": rng.random()}
-        y = "up" if x["a"] + 0.3 * rng.random() > 0.6 else "down" if x["b"] == "red" else "flat"
-        if rng.random() < 0.1:
-            del x["c"]
-        yield x, y
-
-
 def trained(kind=AMFClassifier, n_samples=300, **parameters):
-    model = kind(**{"n_estimators": 4, "seed": 5} | parameters)
-    for x, y in stream(n_samples):
-        model.learn_one(x, y)
-    return model
+    samples = [(x, y) for x, y, _ in STREAM[:n_samples]]
+    return forests.trained(samples, kind, n_estimators=4, **parameters)
 
 
 @kinds
@@ -90,7 +78,7 @@ def test_repr_of_a_tree_is_that_of_now():
 )
 def test_forest_predicts_the_mean_of_its_trees(parameters):
     model = trained(**parameters)
-    for x, _ in stream(40, seed=8):
+    for x in QUESTIONS:
         probas = [tree.predict_proba_one(x) for tree in model]
         whole = model.predict_proba_one(x)
         assert all(list(proba) == list(whole) for proba in probas)
@@ -105,5 +93,5 @@ def test_tree_without_samples_predicts_nothing():
     for model in (AMFClassifier(), trained()):
         with pytest.raises(TypeError, match="dict"):
             model[0].predict_proba_one([1.0])
-        with pytest.raises(ValueError, match="'a'"):
-            model[0].predict_proba_one({"a": float("inf")})
+        with pytest.raises(ValueError, match="'fine'"):
+            model[0].predict_proba_one({"fine": float("inf")})

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
-from forests import content
+from forests import content, learn
 from naive_aggregation import add_up
 from river import compose, feature_extraction
 
@@ -35,12 +35,6 @@ def bags(n_samples, seed=1, n_words=60, n_labels=2):
             x[f"tells {label} {rng.randrange(3)}"] += 1
         result.append((dict(x), f"label {label}"))
     return result
-
-
-def learned(model, samples):
-    for x, y in samples:
-        model.learn_one(x, y)
-    return model
 
 
 def slots_of(model):
@@ -206,7 +200,7 @@ def test_words_equal_the_reference(samples, parameters):
 def test_vote_of_words_follows_the_gradient():
     model = Forest(2, seed=1, absent="zero")
     samples = bags(120)
-    learned(model, samples[:60])
+    learn(model, samples[:60])
     for x, y in samples[60:]:
         model.predict_one(x)
         arena = model._arena
@@ -241,7 +235,7 @@ def test_zeros_and_the_order_of_keys_do_not_matter():
 
 
 def test_none_and_nan_are_missing_not_zero():
-    model = learned(Forest(2, absent="zero", seed=1), bags(200))
+    model = learn(Forest(2, absent="zero", seed=1), bags(200))
     column = model._features.column("tells 0 0")
     assert column is not None
     for value in (None, math.nan, np.float64("nan"), pd.NA):
@@ -296,7 +290,7 @@ def test_memory_of_new_words_is_bounded():
 
 
 def test_predictions_of_forgotten_words_are_dropped():
-    model, twin = (learned(Forest(2, absent="zero", max_words=4, seed=1), bags(3)) for _ in "ab")
+    model, twin = (learn(Forest(2, absent="zero", max_words=4, seed=1), bags(3)) for _ in "ab")
     word, slot = next(iter(slots_of(model).items()))
     model.predict_one({word: 1.0})
     for forest in (model, twin):
@@ -315,7 +309,7 @@ def test_samples_cost_by_their_words():
     lines, x, before = [], {f"word {k}": 1 for k in range(5)}, sys.gettrace()
     for n_words in (10, 5000):
         model = Forest(2, absent="zero", seed=1)
-        learned(model, [({f"word {k}": 1 for k in range(n_words)}, "a"), (x, "b"), (x, "a")])
+        learn(model, [({f"word {k}": 1 for k in range(n_words)}, "a"), (x, "b"), (x, "a")])
         model.predict_proba_one(x)
         lines.append(0)
         sys.settrace(trace)

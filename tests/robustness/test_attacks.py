@@ -23,6 +23,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from forests import QUESTIONS, STREAM, VARIANTS
+from forests import learn as learn_rows
 from regressors import NUMBERS, REGRESSORS
 
 import river_amf
@@ -47,12 +48,6 @@ def samples(rng, model, n_samples):
     # all have the same features, as in blocks; gaps are missing to all kinds
     names = dict.fromkeys(name for x, _, _ in rows for name in x)
     return [({name: x.get(name) for name in names}, y, w) for x, y, w in rows]
-
-
-def learn_rows(model, rows):
-    for row in rows:
-        model.learn_one(*row)
-    return model
 
 
 def learn_block(model, rows):
@@ -201,7 +196,7 @@ def handlers(rng, seconds):
         nonlocal n_calls
         rng.choice(READS)(other)
         try:
-            rng.choice([partial(learn_rows, rows=samples(rng, model, 1)), *READS])(model)
+            rng.choice([partial(learn_rows, samples=samples(rng, model, 1)), *READS])(model)
         except RuntimeError as error:
             assert "in the middle of another call of the same model" in str(error)
         n_calls += 1

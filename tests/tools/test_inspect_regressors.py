@@ -5,6 +5,8 @@ import random
 
 import numpy as np
 import pytest
+from forests import QUESTIONS, learn
+from regressors import NUMBERS, trained
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor, inspection
 from river_amf.explain import experts
@@ -18,33 +20,12 @@ SETTINGS = {
 settings = pytest.mark.parametrize("parameters", SETTINGS.values(), ids=SETTINGS)
 
 
-def stream(n_samples=200, seed=1):
-    """Yield numbers, categories and gaps, with targets and weights."""
-    rng = random.Random(seed)
-    for _ in range(n_samples):
-        x = {"size": rng.gauss(0, 1), "color": rng.choice(["red", "tan"]), "rest": rng.random()}
-        y = 500.0 + 20.0 * (x["size"] > 0) + (x["color"] == "red") + rng.gauss(0, 1)
-        if rng.random() < 0.2:
-            del x["size"]
-        yield x, y, rng.choice([1.0, 2.0, 0.5])
-
-
-QUESTIONS = [*(x for x, _, _ in stream(20, seed=2)), {}, {"size": 1e9}, {"color": "new"}]
-
-
-def trained(kind=AMFRegressor, **parameters):
-    model = kind(**({"n_estimators": 3, "seed": 5} | parameters))
-    for x, y, w in stream():
-        model.learn_one(x, y, w=w)
-    return model
-
-
 @settings
 def test_nodes_have_the_moments_of_their_samples(parameters):
-    model = AMFRegressor(3, seed=5, **parameters)
-    samples = [(x, y, w) for x, y, w in stream() if "size" in x]  # so that cells never change
-    for x, y, w in samples:
-        model.learn_one(x, y, w=w)
+    model = AMFRegressor(3, seed=5, vote="mean", **parameters)  # or weights are relative
+    names = ["fine", "coarse", "color"]  # without gaps, so that cells never change
+    samples = [(x, *more) for x, *more in NUMBERS[:200] if [*x] == names and x["color"]]
+    learn(model, samples)
     for tree in range(3):
         table = inspection.node_table(model, tree).set_index("node")
         inside = {node: [] for node in table.index}
@@ -62,7 +43,7 @@ def test_nodes_have_the_moments_of_their_samples(parameters):
 
 @settings
 def test_paths_add_up_to_predictions(parameters):
-    model = trained(vote="mean", **parameters)
+    model = trained(NUMBERS[:200], vote="mean", **parameters)
     for x in QUESTIONS:
         of_trees = []
         for tree in range(3):
@@ -84,7 +65,7 @@ def test_tables_are_empty_before_the_first_sample():
 
 def test_trees_of_regressors_have_no_probabilities():
     with pytest.raises(AttributeError, match="a tree of a regressor has no prob"):
-        trained()[0].predict_proba_one({})
+        trained(NUMBERS[:9])[0].predict_proba_one({})
 
 
 def test_linear_weights_of_trends():

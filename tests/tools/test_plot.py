@@ -110,9 +110,13 @@ PIPELINE = StandardScaler() | AMFClassifier()
         (plot.importance, learned(), {"n_features": 0}, "n_features must be an integer >= 1"),
         (plot.importance, AMFClassifier(), {}, "nothing yet"),
         (plot.importance, PIPELINE, {}, "for a pipeline, pass its last step"),
+        (plot.tree, learned(), {"max_depth": -1}, "max_depth must be an integer >= 0, got -1"),
+        (plot.tree, learned(), {"tree": 10}, "tree must be between 0 and 9, got 10"),
+        (plot.tree, AMFClassifier(), {}, "tree 0 has no nodes"),
+        (plot.tree, PIPELINE, {}, "a forest, got Pipeline"),
     ],
 )
 def test_nothing_to_draw_is_an_error(draw, data, options, message):
-    with pytest.raises((TypeError, ValueError), match=message):
+    with pytest.raises((TypeError, ValueError, IndexError), match=message):
         draw(data, **options)
     assert not plt.get_fignums()

@@ -10,17 +10,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from forests import learn
 from matplotlib.colors import to_rgb
 from river import datasets, linear_model, naive_bayes, neighbors, preprocessing
 from river.datasets import synth
 
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AMFClassifier,
-    AMFRegressor,
-    plot,
-    sklearn,
-)
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor, plot, sklearn
 
 pytestmark = pytest.mark.usefixtures("no_figures")
 
@@ -33,12 +28,6 @@ def three_labels(n=200):
     for _ in range(n):
         x = {"a": rng.random(), "b": rng.random(), "c": rng.choice("rg")}
         yield x, ["z", "x", "y"][(x["a"] > 0.5) + (x["b"] > 0.5)]
-
-
-def learn(model, samples):
-    for x, y in samples:
-        model.learn_one(x, y)
-    return model
 
 
 def pixels(ax, names, resolution):

@@ -3,7 +3,8 @@ import re
 
 import matplotlib.pyplot as plt
 import pytest
-from river import datasets, preprocessing
+from forests import learn
+from river import datasets
 
 from river_amf import (
     AdaptiveAMFClassifier,
@@ -15,12 +16,6 @@ from river_amf import (
 )
 
 pytestmark = pytest.mark.usefixtures("no_figures")
-
-
-def learn(model, samples):
-    for x, y in samples:
-        model.learn_one(x, y)
-    return model
 
 
 @pytest.fixture
@@ -102,18 +97,3 @@ def test_box_of_regressor_shows_mean_and_deviation(kind):
         mean, std, n = re.fullmatch(r"(\S+) ± (\S+) \((\d+)\)", written[node][1]).groups()
         assert (float(mean), float(std)) == pytest.approx((row["mean"], row["std"]), rel=0.005)
         assert int(n) == row["n_samples"]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"max_depth": -1}, "max_depth must be an integer >= 0, got -1"),
-        ({"tree": 2}, "tree must be between 0 and 1, got 2"),
-        ({"model": AMFClassifier()}, "tree 0 has no nodes"),
-        ({"model": preprocessing.StandardScaler() | AMFClassifier()}, "a forest, got Pipeline"),
-    ],
-)
-def test_bad_arguments_make_no_figure(bananas, arguments, message):
-    with pytest.raises((ValueError, IndexError, TypeError), match=message):
-        plot.tree(**{"model": bananas} | arguments)
-    assert not plt.get_fignums()
