@@ -103,7 +103,7 @@ class Forest(Ensemble, Saved, Parameters):
         """
         return self._read(self._engine.nbytes)
 
-    _raw_memory_usage = memory_usage  # for river, whose own sum would count array data twice
+    _raw_memory_usage = memory_usage  # instead of river's own sum over all objects
 
     def __copy__(self) -> Self:
         """Return a deep copy: two forests sharing memory would corrupt each other."""

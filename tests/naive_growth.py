@@ -20,6 +20,13 @@ KEPT_WEIGHT = 0.9995  # of the share of each weight in the mean of all, at every
 MORE = 1.0 + 1e-9  # a split is less useful than another if it is so by this factor
 
 
+def relative(weights):
+    """Return the last of some weights, divided by the mean of all, so weighted."""
+    shares = [v * KEPT_WEIGHT**age for age, v in enumerate(reversed(weights))]
+    mean = math.fsum(map(operator.mul, shares, reversed(weights))) / math.fsum(shares)
+    return weights[-1] / mean
+
+
 class RandomStream:
     """MWC64X, a multiply-with-carry generator of 32-bit numbers; `state` is a 64-bit integer."""
 
@@ -368,10 +375,8 @@ class GrowingForest(Columns):
             self.learn(x, y, self.weigh(float(w)), at_once)
 
     def weigh(self, w):
-        """Return a weight; for a learned vote divided by the mean of all, so weighted."""
+        """Return a weight, a relative one for a learned vote."""
         if self.vote == "mean":
             return w
         self.weights.append(w)
-        shares = [v * KEPT_WEIGHT**age for age, v in enumerate(reversed(self.weights))]
-        mean = math.fsum(map(operator.mul, shares, reversed(self.weights))) / math.fsum(shares)
-        return w / mean
+        return relative(self.weights)

@@ -12,7 +12,7 @@ import mmap
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,9 +99,19 @@ class PredictionBuffer(NamedTuple):
 class Arena:
     """The arrays of a forest (`FIELDS`) as attributes."""
 
-    if TYPE_CHECKING:
+    # In an array of objects, as memory that is only reserved must not count where river sums up the
+    # sizes of all objects in a pipeline; `__sizeof__` has their sizes.
+    _arrays = np.array({}, dtype=object)
 
-        def __getattr__(self, name: str) -> Array: ...
+    def __getattr__(self, name: str) -> Array:
+        try:
+            array: Array = self._arrays.item()[name]
+        except KeyError:
+            raise AttributeError(name) from None
+        return array
+
+    def __sizeof__(self) -> int:
+        return self.nbytes
 
     def __init__(self, arrays: dict[str, Array]) -> None:
         """Take over the arrays of a copy, and create those that are not part of it."""
@@ -129,7 +139,7 @@ class Arena:
 
     def _hold(self, arrays: dict[str, Array], capacities: dict[str, int], handle: Array) -> None:
         """Set some arrays and lengths of axes, and a handle, with their addresses."""
-        self.__dict__.update(arrays)
+        self._arrays = np.array(self._arrays.item() | arrays, dtype=object)
         self.capacities = self.capacities | capacities
         self.handle = handle
         self.address: int = handle.ctypes.data
@@ -176,7 +186,7 @@ class Arena:
     @property
     def arrays(self) -> tuple[Array, ...]:
         """All arrays, in the order of `FIELDS`."""
-        return tuple(self.__dict__[name] for name in FIELDS)
+        return tuple(getattr(self, name) for name in FIELDS)
 
     @property
     def nbytes(self) -> int:

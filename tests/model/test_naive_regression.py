@@ -182,7 +182,7 @@ def test_weight_of_a_million_equals_the_reference(fading_factor):
 
 
 def test_sums_of_ten_million_samples_equal_numpy():
-    model = AMFRegressor(n_estimators=1, seed=5, max_nodes=1)
+    model = AMFRegressor(n_estimators=1, seed=5, max_nodes=1, vote="mean")
     targets = 1e8 + np.random.default_rng(3).standard_normal(1000)
     for y in targets.tolist():
         model.learn_one({"a": 1.0}, y, 1e4)

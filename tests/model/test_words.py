@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse
 from forests import content, learn
 from naive_aggregation import add_up
+from naive_growth import relative
 from river import compose, feature_extraction
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
@@ -108,14 +109,14 @@ class NaiveWords:
             self.slots[word] = slot
             self.uses[word] //= 2
 
-    def learn(self, x, label, weight=1.0):
+    def learn(self, x, label, weight):
         m = min(weight, 1.0)
         vote = self.vote(x)
         for word, u in self.inputs(x).items():
             for c, log_p in zip(self.labels, vote, strict=True):
                 error = math.exp(log_p) - (c == label)
                 if abs(error) >= 0.01:
-                    gradient = m * error * u
+                    gradient = weight * error * u
                     self.squares[word][c] += gradient * gradient
                     self.weights[word][c] -= 0.1 * gradient / math.sqrt(self.squares[word][c])
         for word in self.inputs(x):
@@ -185,7 +186,7 @@ def test_words_equal_the_reference(samples, parameters):
         if i:
             vote = model._arena.votes[-1, 0, : len(naive.labels)]
             assert vote == pytest.approx(expected, rel=1e-12, abs=1e-12)
-        naive.learn(x, y, weight)
+        naive.learn(x, y, relative([WEIGHTS[k % 5] for k in range(i + 1)]))
         assert list(model._features) == naive.columns
         assert slots_of(model) == naive.slots
     arena = model._arena

@@ -16,6 +16,7 @@ TINY = {
     "drift --picture drift.png": {},
     "late --models AdaptiveAMF leaves --delays 0 10 --streams elec2 fried": {"ROWS": 100},
     "origins": {},
+    "pauses --rows 100 --models AMFClassifier --streams noise": {"FIRST": 10},
     "regression --streams fried --seeds 1": {},
     "speed --streams elec2": {"REPEATS": 1, "OTHERS": 1, "CALLS": 100},
     "whole_streams --streams electricity bike --seeds 1 --trees 2": {"BLOCK": 100},
