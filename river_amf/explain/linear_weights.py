@@ -37,8 +37,9 @@ def linear_weights(model: Any) -> pd.DataFrame:
     """Return the weights of the linear models beside the trees.
 
     A classifier's probabilities are the softmax of scores, the sums of weight times input, so
-    weights matter by their differences between labels. A regressor's two ridge regressions predict
-    such a sum, within the range of the targets so far. Models on random cosines are left out.
+    weights matter by their differences between labels, except those of profiles, of which each
+    label has its own. A regressor's two ridge regressions predict such a sum, within the range of
+    the targets so far. Random cosines are left out.
 
     Parameters
     ----------
@@ -58,7 +59,9 @@ def linear_weights(model: Any) -> pd.DataFrame:
         - `category`: the category whose input is 1 if the sample has it, else 0, `"(missing)"` for
           none; None for a number, and in additive models.
         - `input`: `"value"`, or in additive models also `"profile"`, the log-odds of the label at
-          such values of the feature, less its log-odds overall; None for the constant.
+          such values of the feature, less its log-odds overall; None for the constant. From the
+          33rd feature on, additive models add inputs to those of earlier features and share their
+          weights.
         - `label`: one of the labels seen so far.
         - `weight`: change of the label's score by one unit of the input. The unit of a number is
           its standard deviation over about 1000 samples, from its mean, or the root mean square of

@@ -218,9 +218,9 @@ def test_longer_stream_equals_the_reference(parameters):
 
 
 def many_numbers():
-    """Yield so many numbers that the directions of the cosines are scaled down."""
+    """Yield so many numbers that directions of cosines are scaled down, and terms are shared."""
     for i in range(40):
-        x = {f"x{j}": i * (7 + 2 * j) % (29 + j) for j in range(6 if i < 20 else 13)}
+        x = {f"x{j}": i * (7 + 2 * j) % (29 + j) for j in range(6 if i < 20 else 33)}
         x["kind"] = "pqr"[i % 3]
         yield x, x["x0"] > x["x1"], (1.0, 0.5, 2.0, 0.005)[i % 4]
 
@@ -230,16 +230,15 @@ def test_many_numbers_equal_the_reference():
 
 
 def test_confident_linear_model_equals_the_reference():
-    # by numbers that are clearer than those it has learned from
+    # by numbers that are clearer than those it has learned from, once wrongly
     model, reference = pair(vote="learned", linear=True, max_nodes=1)
     n_confident = 0
     for i in range(200):
-        y = i % 2 == 0
-        x = {"a": (6.0 if i % 10 > 7 else 1.0) * (1 if y else -1)}
+        x = {"a": (6.0 if i % 10 > 7 else 1.0) * (-1) ** i}
         expected = reference.predict_proba_one(x)
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
         for forest in (model, reference):
-            forest.learn_one(x, y)
+            forest.learn_one(x, (x["a"] > 0) != (i == 188))
         n_confident += model._arena.votes[2, 0].min() < -7.0
     assert n_confident > 10
     check_same_state(model, reference)
