@@ -147,10 +147,7 @@ def positive_int(text: str) -> int:
 
 
 def check_outputs(arguments: argparse.Namespace, *names: str) -> None:
-    """Raise an error if a file cannot be written, is the input, or is written twice.
-
-    The names are names of options. Files are left unchanged.
-    """
+    """Raise if the file of an option cannot be written, is the input, or is written twice."""
     paths = [arguments.stream]
     for name in names:
         if (path := getattr(arguments, name)) is None:

@@ -138,10 +138,8 @@ def load_stream(
 def load_features(
     source: str | Path, options: Mapping[str, Any], keep: Sequence[str] = ()
 ) -> tuple[Stream, list[str]]:
-    """Read a file for a saved model, with the options and kinds of columns it was learned with.
-
-    A target that is missing is None. The second result are the names of the file's columns.
-    """
+    """Read a file for a saved model, with the options and kinds of columns it was learned with."""
+    # A target that is missing is None. The second result are the names of the file's columns.
     target, kinds, text = options["target"], dict(options["kinds"]), options.get("text")
     layout = {name: options.get(name, value) for name, value in LAYOUT.items()}
     texts = [name for name, kind in kinds.items() if kind == "category"]

@@ -53,10 +53,7 @@ def _name_of(model: Any) -> str:
 
 
 def maker_of(model: Any, task: Task, seed: int | None, **options: Any) -> Maker:
-    """Return a function that makes a model for a task, with a seed if that is not None.
-
-    The options are passed to `Task.maker`.
-    """
+    """Return a function that makes a model for a task, with a seed if that is not None."""
     if isinstance(model, str):
         make = task.maker(model, seed, **options)
     elif isinstance(model, base.Base):

@@ -69,10 +69,8 @@ test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest woul
 
 
 def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
-    """Return a function of the number of a sample and its features.
-
-    It returns the prediction, the probabilities or interval, None without, and the seconds it took.
-    """
+    """Return a function of the number of a sample and its features."""
+    # Its answer is the prediction, probabilities or an interval or None, and the seconds it took.
     with_interval, has_proba = has_intervals(model), not isinstance(model, base.Regressor)
     is_derived = getattr(type(last_step(model)), "predict_one", None) in _DERIVED
 

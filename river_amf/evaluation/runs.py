@@ -49,10 +49,7 @@ class Run:
     def go(
         self, make: Maker, samples: Iterable[Sample], on_step: Callable[[Step], object] = id
     ) -> None:
-        """Make a model and run it, and call a function after each step.
-
-        Errors of the model and of the stream are raised, and so is Ctrl-C.
-        """
+        """Make a model and run it, and call a function after each step; all errors are raised."""
         try:
             self.model = make()
             self.recorder = None if self.steps is None else Recorder(self.model, self.steps)

@@ -257,12 +257,10 @@ def _read_json(name: str, lines: IO[str], n_before: int = 0) -> pd.DataFrame:
 def settle(
     column: pd.Series, table: Table, kind: str | None = None, wanted: str = ""
 ) -> tuple[pd.Series, str]:
-    """Return the values of a column, NaN where missing, and their kind.
-
-    This is "number", "boolean" or "date" if all values are, or else "category". With a `kind`, a
-    value of another kind raises EvaluationError, which ends with `wanted`; so does an infinite
-    number.
-    """
+    """Return the values of a column, NaN where missing, and their kind."""
+    # This is "number", "boolean" or "date" if all values are, or else "category". With a `kind`, a
+    # value of another kind raises EvaluationError, which ends with `wanted`; so does an infinite
+    # number.
     missing = table.layout["missing"]
     if isinstance(column.dtype, pd.CategoricalDtype):
         kind = "category"

@@ -35,10 +35,8 @@ class Task:
     def maker(
         self, name: str, seed: int | None, *, reason: str = "", has_words: bool = False
     ) -> Maker:
-        """Return the function that makes a baseline, ignoring case, or raise EvaluationError.
-
-        `has_words` is whether what is absent from a sample counts as 0 to our forests.
-        """
+        """Return the function that makes a baseline, ignoring case, or raise EvaluationError."""
+        # `has_words` is whether what is absent from a sample counts as 0 to our forests.
         makers, name = self.models(seed), name.lower()
         if name in MISSING:
             raise EvaluationError(f"model {name!r} {MISSING[name]}")

@@ -60,10 +60,8 @@ def checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
 def class_weights(
     class_weight: Any, labels: NDArray[Any], classes: NDArray[Any] | None
 ) -> NDArray[np.float64]:
-    """Return the weight of each row by its class, or raise ValueError.
-
-    `classes` are all possible ones, or None.
-    """
+    """Return the weight of each row by its class, or raise ValueError."""
+    # `classes` are all possible ones, or None.
     if not isinstance(class_weight, dict):
         there, codes = np.unique(labels, return_inverse=True)
         weights: NDArray[np.float64] = compute_class_weight(class_weight, classes=there, y=labels)
