@@ -12,7 +12,8 @@ from contextlib import suppress
 from typing import Any
 
 from river_amf import evaluation
-from river_amf.evaluation import EvaluationError, Stream, tasks
+from river_amf.evaluation import EvaluationError, Stream
+from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.streams import ROWS
 from river_amf.inputs.kinds import is_real, printable
 
@@ -43,7 +44,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--task",
-        choices=tasks.TASKS,
+        choices=TASKS,
         help="classification predicts labels, regression numbers (default: regression if the target"
         " has fractions, or more than 50 distinct numbers in the first 1000 rows)",
     )
@@ -128,7 +129,7 @@ def title_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
     first = {y for _, y in itertools.islice(stream.samples, ROWS)}
     is_unclear = len(first) > 2 and all(map(is_real, first))
     if arguments.task is None and stream.target is not None and is_unclear:
-        (other,) = {*tasks.TASKS} - {stream.task}
+        (other,) = {*TASKS} - {stream.task}
         lines += [f"{stream.task}, as these numbers suggest; or choose --task {other}"]
     more = " and those to come" * (stream.later is not None)
     return [*map(printable, lines), f"{printable(stream.name)}: {stream.n_samples} samples{more}"]

@@ -11,13 +11,12 @@ import pandas as pd
 from river.utils.pretty import humanize_bytes
 
 from river_amf.evaluation.metrics import Metric, make_metrics
-from river_amf.evaluation.models import Model, by_name, maker_of
+from river_amf.evaluation.models import FORESTS, TASKS, Model, by_name, of_models
 from river_amf.evaluation.prequential import round_interval
 from river_amf.evaluation.recording import Steps
 from river_amf.evaluation.runs import Run, attempt
 from river_amf.evaluation.sources import read_source, reason_of
 from river_amf.evaluation.streams import Stream
-from river_amf.evaluation.tasks import FORESTS, TASKS, of_models
 from river_amf.inputs.kinds import printable
 from river_amf.parameters import flag, integer
 
@@ -152,7 +151,7 @@ def compare(
     for name, model in named.items():
         chosen.check(name, model, reason)
     options: Any = {"reason": reason, "has_words": stream.text is not None}
-    makers = {name: maker_of(model, chosen, seed, **options) for name, model in named.items()}
+    makers = {name: chosen.maker(model, seed, **options) for name, model in named.items()}
     columns = make_metrics(metrics or (), chosen.name, stream.samples, stream.name)
     steps = Steps(stream.n_samples, window) if record else None
     window = window or round_interval(stream.n_samples, _WINDOWS)

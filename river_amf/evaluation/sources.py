@@ -15,8 +15,8 @@ import pandas as pd
 from river.datasets import base
 
 from river_amf.evaluation.loading import check_task, load_stream
+from river_amf.evaluation.models import Task
 from river_amf.evaluation.streams import REGRESSION, Sample, Stream, task_of_values
-from river_amf.evaluation.tasks import Task
 from river_amf.evaluation.tracks import dataset_name, read_dataset
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.inputs import frames
