@@ -10,12 +10,12 @@ from typing import Any
 import pandas as pd
 from river.utils.pretty import humanize_bytes
 
+from river_amf.evaluation.loading import read_source, reason_of
 from river_amf.evaluation.metrics import Metric, make_metrics
 from river_amf.evaluation.models import FORESTS, TASKS, Model, by_name, of_models
 from river_amf.evaluation.prequential import round_interval
 from river_amf.evaluation.recording import Steps
 from river_amf.evaluation.runs import Run, attempt
-from river_amf.evaluation.sources import read_source, reason_of
 from river_amf.evaluation.streams import Stream
 from river_amf.inputs.kinds import printable
 from river_amf.parameters import flag, integer

@@ -9,11 +9,11 @@ from typing import Any
 
 from tqdm import tqdm
 
+from river_amf.evaluation.loading import read_pairs
 from river_amf.evaluation.metrics import Metrics, Scores
 from river_amf.evaluation.models import Maker
 from river_amf.evaluation.prequential import Step, test_then_train, warm_up_model
 from river_amf.evaluation.recording import Recorder, Steps, number_of
-from river_amf.evaluation.sources import read_pairs
 from river_amf.evaluation.streams import Sample, shorten
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.parameters import integer
