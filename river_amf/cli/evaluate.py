@@ -14,14 +14,13 @@ from river_amf import persistence
 from river_amf.cli import options
 from river_amf.cli.predict import prediction_writer
 from river_amf.evaluation import EvaluationError, Stream
-from river_amf.evaluation.comparison import TITLES, cell_text, comparison_of
+from river_amf.evaluation.comparison import TITLES, Run, attempt, cell_text, comparison_of
 from river_amf.evaluation.loading import reason_of
 from river_amf.evaluation.metrics import make_metrics, naive_scores
 from river_amf.evaluation.models import TASKS, describe
 from river_amf.evaluation.prequential import Step, round_interval, warm_up_model
 from river_amf.evaluation.recording import Steps
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.runs import Run, attempt
 from river_amf.evaluation.streams import CLASSIFICATION, ROWS
 from river_amf.inputs.encoding import ascending
 

@@ -15,12 +15,10 @@ from river_amf import evaluation
 from river_amf.evaluation import EvaluationError, Stream
 from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.streams import ROWS
+from river_amf.evaluation.table_files import LAYOUT
 from river_amf.inputs.kinds import is_real, printable
 
-_OF_FILES = (
-    *("missing", "separator", "encoding", "no_header", "decimal", "thousands", "comment"),
-    *("drop", "text"),
-)
+_OF_FILES = (*LAYOUT, "drop", "text")
 _MOST_WARNINGS = 5
 
 

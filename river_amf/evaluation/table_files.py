@@ -31,8 +31,8 @@ STANDARD_INPUT = "-"
 # How a file is laid out: arguments of `load_stream`, of which None is detected.
 Layout = dict[str, Any]
 LAYOUT: Layout = {
-    **{"separator": None, "encoding": None, "no_header": False, "decimal": ".", "thousands": None},
-    **{"comment": None, "missing": ()},
+    **{"missing": (), "separator": None, "encoding": None, "no_header": False},
+    **{"decimal": ".", "thousands": None, "comment": None},
 }
 
 _SAMPLE = 2**17 - 1  # characters to find the separator in; the csv module takes no longer fields
