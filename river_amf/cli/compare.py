@@ -7,8 +7,8 @@ import sys
 
 from river_amf.cli import options
 from river_amf.evaluation import compare
+from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.tasks import TASKS
 
 DESCRIPTION = (
     "Run several models over the same stream and compare them: each model predicts every sample"

@@ -14,17 +14,14 @@ from river_amf import persistence
 from river_amf.cli import options
 from river_amf.cli.predict import prediction_writer
 from river_amf.evaluation import EvaluationError, Stream
-from river_amf.evaluation.comparison import TITLES, cell_text, comparison_of
-from river_amf.evaluation.metrics import make_metrics
-from river_amf.evaluation.models import describe, maker_of
-from river_amf.evaluation.naive import naive_scores
+from river_amf.evaluation.comparison import TITLES, Run, attempt, cell_text, comparison_of
+from river_amf.evaluation.loading import reason_of
+from river_amf.evaluation.metrics import make_metrics, naive_scores
+from river_amf.evaluation.models import TASKS, describe
 from river_amf.evaluation.prequential import Step, round_interval, warm_up_model
 from river_amf.evaluation.recording import Steps
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.runs import Run, attempt
-from river_amf.evaluation.sources import reason_of
 from river_amf.evaluation.streams import CLASSIFICATION, ROWS
-from river_amf.evaluation.tasks import TASKS
 from river_amf.inputs.encoding import ascending
 
 DESCRIPTION = (
@@ -78,8 +75,8 @@ def run(arguments: argparse.Namespace) -> int:
 def _make_model(arguments: argparse.Namespace, stream: Stream) -> Any:
     """Return the chosen model with the given options."""
     name, task = arguments.model, TASKS[stream.task]
-    options = {"reason": reason_of(stream), "has_words": stream.text is not None}
-    model: Any = maker_of(name, task, arguments.seed, **options)()
+    options: Any = {"reason": reason_of(stream), "has_words": stream.text is not None}
+    model: Any = task.maker(name, arguments.seed, **options)()
     if arguments.save is not None and not isinstance(model, persistence.Saved):
         raise EvaluationError(
             f"model {name!r} cannot be saved: files hold our own models, such as amf and adaptive"
@@ -133,6 +130,6 @@ def _write_page(arguments: argparse.Namespace, stream: Stream, run: Run) -> None
     for name in task.naive_baselines:
         if name not in runs:
             runs[name] = Run(run.metrics, None, run.steps, run.delay)
-            attempt(runs[name], maker_of(name, task, None), samples, disable=True)
+            attempt(runs[name], task.maker(name, None), samples, disable=True)
     comparison = comparison_of(stream, runs, task.naive_baselines)
     report_of(comparison, arguments.seed).save(arguments.html)

@@ -12,14 +12,13 @@ from contextlib import suppress
 from typing import Any
 
 from river_amf import evaluation
-from river_amf.evaluation import EvaluationError, Stream, tasks
+from river_amf.evaluation import EvaluationError, Stream
+from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.streams import ROWS
+from river_amf.evaluation.table_files import LAYOUT
 from river_amf.inputs.kinds import is_real, printable
 
-_OF_FILES = (
-    *("missing", "separator", "encoding", "no_header", "decimal", "thousands", "comment"),
-    *("drop", "text"),
-)
+_OF_FILES = (*LAYOUT, "drop", "text")
 _MOST_WARNINGS = 5
 
 
@@ -43,7 +42,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add(
         "--task",
-        choices=tasks.TASKS,
+        choices=TASKS,
         help="classification predicts labels, regression numbers (default: regression if the target"
         " has fractions, or more than 50 distinct numbers in the first 1000 rows)",
     )
@@ -128,7 +127,7 @@ def title_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
     first = {y for _, y in itertools.islice(stream.samples, ROWS)}
     is_unclear = len(first) > 2 and all(map(is_real, first))
     if arguments.task is None and stream.target is not None and is_unclear:
-        (other,) = {*tasks.TASKS} - {stream.task}
+        (other,) = {*TASKS} - {stream.task}
         lines += [f"{stream.task}, as these numbers suggest; or choose --task {other}"]
     more = " and those to come" * (stream.later is not None)
     return [*map(printable, lines), f"{printable(stream.name)}: {stream.n_samples} samples{more}"]
@@ -147,10 +146,7 @@ def positive_int(text: str) -> int:
 
 
 def check_outputs(arguments: argparse.Namespace, *names: str) -> None:
-    """Raise an error if a file cannot be written, is the input, or is written twice.
-
-    The names are names of options. Files are left unchanged.
-    """
+    """Raise if the file of an option cannot be written, is the input, or is written twice."""
     paths = [arguments.stream]
     for name in names:
         if (path := getattr(arguments, name)) is None:

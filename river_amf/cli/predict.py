@@ -75,11 +75,9 @@ def _check_columns(reading: dict[str, Any], names: list[str], name: str) -> None
 def prediction_writer(
     file: IO[str], keep: Sequence[str], has_target: bool, model: Any, labels: Sequence[Any]
 ) -> Callable[[Record, Any, Any], None]:
-    """Write the titles of a CSV file, and return a function that writes a prediction.
-
-    Beside it are the ends of the interval, or the probability of each label; of more than twenty
-    labels that of the predicted one.
-    """
+    """Write the titles of a CSV file, and return a function that writes a prediction."""
+    # Beside it are the ends of the interval, or the probability of each label; of more than twenty
+    # labels that of the predicted one.
     is_short, writer = len(labels) <= _MAX_LABELS, csv.writer(file, lineterminator="\n")
     titles = ["lower", "upper"] if has_intervals(model) else []
     if isinstance(model, base.Classifier):

@@ -30,10 +30,7 @@ class Learned(NamedTuple):
 
 
 def admitted(learned: Learned, reading: Reading, parameters: Parameters) -> tuple[Learned, Row]:
-    """Return schema and arena with all that is new in a sample, and capacity to learn it.
-
-    Further the row of the sample, without ignored words.
-    """
+    """Return schema and arena with all that is new in a sample and capacity for it, and its row."""
     before, arena = learned
     assert arena is not None
     schema, row = before.admit(reading)

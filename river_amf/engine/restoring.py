@@ -34,11 +34,9 @@ def _same(value: Any, _: str = "") -> Any:
 
 
 def header_of(schema: Schema, write: Callable[[Any, str], Any] = _same) -> dict[str, Any]:
-    """Return features, categories, words, and labels or the origin of targets.
-
-    A feature is a list of its name, its categories in the order of use, and their codes; both are
-    None if it is numeric. `write` makes JSON of a value, or any other form.
-    """
+    """Return features, categories, words, and labels or the origin of targets."""
+    # A feature is a list of its name, its categories in the order of use, and their codes; both are
+    # None if it is numeric. `write` makes JSON of a value, or any other form.
     columns: list[list[Any]] = []
     for name in schema:
         coding, categories, codes = schema.coding(name), None, None

@@ -1,13 +1,15 @@
-"""Metrics: river's by name, log-loss, coverage and width of intervals, and scores by these."""
+"""Metrics: river's by name, and ours; the scores of a run by these, and of naive baselines."""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import pandas as pd
 from river import metrics
 from river.conf import Interval
 from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
@@ -160,3 +162,28 @@ class Scores:
         """Return each metric, NaN where nothing was scored or can be."""
         scored = self._scored - self._lacking
         return {n: float(m.get()) if n in scored else math.nan for n, m in self._metrics.items()}
+
+
+def naive_scores(task: str, targets: Sequence[Any]) -> dict[str, dict[str, float]]:
+    """Return metrics of the reference baselines of a task, for targets in order."""
+    if task == REGRESSION:
+        y = pd.Series(targets, dtype="float64")
+        learned = {"mean": y.expanding().mean(), "last-value": y}
+        return {name: _errors(y, values.shift(fill_value=0.0)) for name, values in learned.items()}
+    counts, majority, hits = Counter[Any](), None, 0
+    for target in targets:
+        hits += target == majority
+        counts[target] += 1
+        if target != majority and counts[target] >= counts[majority]:  # the first label of several
+            majority = max(counts, key=counts.__getitem__)
+    return {"majority": {"accuracy": hits / (len(targets) - 1) if len(targets) > 1 else math.nan}}
+
+
+def _errors(y: pd.Series, prediction: pd.Series) -> dict[str, float]:
+    """Return the metrics of predictions, of which river's first is 0."""
+    mse, variance = ((y - prediction) ** 2).mean(), y.var(ddof=0)
+    return {
+        "MAE": float((y - prediction).abs().mean()),
+        "RMSE": float(mse**0.5),
+        "R2": float(1.0 - mse / (variance or math.nan)),
+    }

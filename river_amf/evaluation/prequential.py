@@ -34,17 +34,9 @@ class Step(NamedTuple):
 
 
 def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> Iterator[Step]:
-    """Predict each sample before it is learned, and yield it once it is.
-
-    As in river, a label comes right before the `delay`-th prediction after its own; it is learned
-    at once with 0 or 1. An error of the model is an EvaluationError with the number of the sample.
-
-    >>> from river import dummy
-    >>> samples = [({}, "a"), ({}, "a"), ({}, "b")]
-    >>> steps = test_then_train(dummy.PriorClassifier(), samples)
-    >>> [(step.n, step.y, step.prediction) for step in steps]
-    [(1, 'a', None), (2, 'a', 'a'), (3, 'b', 'a')]
-    """
+    """Predict each sample before it is learned, and yield it once it is."""
+    # As in river, a label comes right before the `delay`-th prediction after its own; it is learned
+    # at once with 0 or 1. An error of the model is an EvaluationError with the sample's number.
     predict, numbers = predictor(model), itertools.count(1)
     is_regression, labels = isinstance(model, base.Regressor), set[Any]()
     waiting: deque[tuple[Any, ...]] = deque()
@@ -69,10 +61,8 @@ test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest woul
 
 
 def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
-    """Return a function of the number of a sample and its features.
-
-    It returns the prediction, the probabilities or interval, None without, and the seconds it took.
-    """
+    """Return a function of the number of a sample and its features."""
+    # Its answer is the prediction, probabilities or an interval or None, and the seconds it took.
     with_interval, has_proba = has_intervals(model), not isinstance(model, base.Regressor)
     is_derived = getattr(type(last_step(model)), "predict_one", None) in _DERIVED
 

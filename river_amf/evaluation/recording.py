@@ -197,10 +197,8 @@ def _label_tables(frame: pd.DataFrame, pairs: Counter[tuple[Any, Any]]) -> dict[
 
 
 def _confusion(pairs: Counter[tuple[Any, Any]], most: int) -> pd.DataFrame:
-    """Return how often labels, in the rows, were predicted as those in the columns.
-
-    Beyond the most frequent among labels and predictions they share a row and a column.
-    """
+    """Return how often labels, in the rows, were predicted as those in the columns."""
+    # Beyond the most frequent among labels and predictions they share a row and a column.
     totals: Counter[Any] = Counter()
     for pair, n in pairs.items():
         for label in pair:

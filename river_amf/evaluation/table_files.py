@@ -31,8 +31,8 @@ STANDARD_INPUT = "-"
 # How a file is laid out: arguments of `load_stream`, of which None is detected.
 Layout = dict[str, Any]
 LAYOUT: Layout = {
-    **{"separator": None, "encoding": None, "no_header": False, "decimal": ".", "thousands": None},
-    **{"comment": None, "missing": ()},
+    **{"missing": (), "separator": None, "encoding": None, "no_header": False},
+    **{"decimal": ".", "thousands": None, "comment": None},
 }
 
 _SAMPLE = 2**17 - 1  # characters to find the separator in; the csv module takes no longer fields
@@ -257,12 +257,10 @@ def _read_json(name: str, lines: IO[str], n_before: int = 0) -> pd.DataFrame:
 def settle(
     column: pd.Series, table: Table, kind: str | None = None, wanted: str = ""
 ) -> tuple[pd.Series, str]:
-    """Return the values of a column, NaN where missing, and their kind.
-
-    This is "number", "boolean" or "date" if all values are, or else "category". With a `kind`, a
-    value of another kind raises EvaluationError, which ends with `wanted`; so does an infinite
-    number.
-    """
+    """Return the values of a column, NaN where missing, and their kind."""
+    # This is "number", "boolean" or "date" if all values are, or else "category". With a `kind`, a
+    # value of another kind raises EvaluationError, which ends with `wanted`; so does an infinite
+    # number.
     missing = table.layout["missing"]
     if isinstance(column.dtype, pd.CategoricalDtype):
         kind = "category"

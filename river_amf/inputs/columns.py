@@ -70,10 +70,8 @@ def _by_value(column: Column, of_values: Sequence[bool]) -> Mask:
 def encode_to_learn(
     columns: Sequence[Column], rows: range, schema: Schema
 ) -> tuple[NDArray[np.float64], list[NewCategory]]:
-    """Encode ordinary rows, up to the first one with a category too many for its feature.
-
-    They are returned with the new categories, in the order of rows and of their codes to come.
-    """
+    """Encode ordinary rows, up to the first one with a category too many for its feature."""
+    # They are returned with the new categories, in the order of rows and of their codes to come.
     values = np.full((len(rows), len(schema)), np.nan)
     new: list[NewCategory] = []
     stop = len(rows)

@@ -41,10 +41,8 @@ def ascending(values: Iterable[Any]) -> list[Any]:
 
 
 def key_of(row: Any) -> bytes:
-    """Return the key of an encoded row, which stays the same when features are added.
-
-    The row is a memoryview or an array of float64.
-    """
+    """Return the key of an encoded row, which stays the same when features are added."""
+    # The row is a memoryview or an array of float64.
     n = len(row)
     while n and row[n - 1] != row[n - 1]:  # NaN
         n -= 1
@@ -170,10 +168,8 @@ def word_encoder(
     slots: Mapping[Hashable, int],
     sample: EncodedSample,
 ) -> Encoder:
-    """Return such a function for samples of words, in which an absent number is 0.
-
-    Its second argument is whether to ignore words without a slot, which else give None.
-    """
+    """Return such a function for samples of words, in which an absent number is 0."""
+    # Its second argument is whether to ignore words without a slot, which else give None.
     blank = array("d", [math.nan if name in codes else 0.0 for name in columns])
 
     def encode(x: Any, ignores_new: bool = False) -> EncodedSample | None:

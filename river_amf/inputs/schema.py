@@ -204,10 +204,8 @@ class Schema:
         return self.place(row)
 
     def encode_value(self, name: Hashable, value: Any, mismatches: Mismatches) -> float:
-        """Encode one value of a feature, or raise TypeError or ValueError.
-
-        If values of the wrong kind count as missing, one is added to `mismatches`.
-        """
+        """Encode one value of a feature, or raise TypeError or ValueError."""
+        # If values of the wrong kind count as missing, one is added to `mismatches`.
         coding = self._categories.get(name)
         is_plain = type(value) in PLAIN_NUMBERS
         if not is_plain and type(value) is not str:
@@ -269,10 +267,7 @@ class Schema:
     # Reading
 
     def read(self, x: Any, y: Any, weight: float = 1.0) -> Reading:
-        """Check a labeled sample, and return what is new in it, or raise TypeError or ValueError.
-
-        Values of the wrong kind may give a warning.
-        """
+        """Check a labeled sample, which may warn, and return what is new in it, or raise."""
         reading = self.read_features(x)
         y = self.labels.read(y)
         label = self.labels.find(y)
@@ -353,10 +348,8 @@ class Schema:
             self.words[word] = self.n_slots
 
     def admit(self, reading: Reading) -> tuple[Schema, Row]:
-        """Return a schema with all that is new in a sample but words, and the row of the sample.
-
-        A category too many for its feature gets the code of another one, but no place (`put`).
-        """
+        """Return a schema with all that is new in a sample but words, and the row of the sample."""
+        # A category too many for its feature gets the code of another one, but no place (`put`).
         # New columns are sorted, so that the order of the keys in a sample does not matter.
         names = reading.categorical + (reading.numeric if self.words is None else [])
         schema = self.with_columns(names, reading.categorical) if names else self

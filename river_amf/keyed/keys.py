@@ -23,11 +23,7 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def key_text(key: Any) -> str:
-    """Return the text of a key, which is JSON, or raise TypeError or ValueError.
-
-    >>> key_text("ann"), key_text(7.0), key_text(("north", 3))
-    ('"ann"', '7', '["north", 3]')
-    """
+    """Return the text of a key, which is JSON, or raise TypeError or ValueError."""
     try:
         content = [_to_json(part) for part in key] if type(key) is tuple else _to_json(key)
         text = str(content) if type(content) is int else _encode(content)

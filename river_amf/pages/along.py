@@ -26,11 +26,9 @@ def curves(
     level: float | None = None,
     is_clipped: bool = False,
 ) -> Figure | None:
-    """Return the curves of a column, a line for each model, or None if no model has it.
-
-    `level` is a line across. With `is_clipped`, the axis starts at 0 and ends above the models that
-    look at features: the loss of the last label is of another order.
-    """
+    """Return the curves of a column, a line for each model, or None if no model has it."""
+    # `level` is a line across. With `is_clipped`, the axis starts at 0 and ends above the models
+    # that look at features: the loss of the last label is of another order.
     found = {name: records.curve(name, column) for name in records.looks}
     lines = {name: curve for name, curve in found.items() if curve is not None}
     if not lines:

@@ -38,11 +38,9 @@ def looks(
     *,
     smaller_is_better: bool = False,
 ) -> dict[str, Look]:
-    """Return the style of each model, in the order of drawing.
-
-    Scores are the final ones by name, NaN if unknown. The best six models have a color, and
-    further ones are thin and grey. Naive baselines, which use no features, are dashed and dotted.
-    """
+    """Return the style of each model, in the order of drawing."""
+    # Scores are the final ones by name, NaN if unknown. The best six models have a color, and
+    # further ones are thin and grey. Naive baselines, which use no features, are dashed and dotted.
     sign = 1.0 if smaller_is_better else -1.0
     loss = {name: math.inf if math.isnan(n) else sign * n for name, n in scores.items()}
     models = [name for name in scores if name not in naive_baselines]

@@ -17,11 +17,9 @@ _UNRANKED = ("n_samples", "us_per_sample", "memory", "coverage", "width", "statu
 
 
 def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Page:
-    """Return the page of a report.
-
-    `displayed` is the table of results as text, with titles; `is_error` is true for the columns in
-    which smaller values are better.
-    """
+    """Return the page of a report."""
+    # `displayed` is the table of results as text, with titles; `is_error` is true for the columns
+    # in which smaller values are better.
     of_task = _of_targets if records.is_regression else _of_labels
     sections = [
         _results(records, displayed, is_error),

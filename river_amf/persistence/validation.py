@@ -88,11 +88,9 @@ def check_pending(arrays: dict[str, Array], arena: Arena) -> None:
 
 
 def check(arrays: dict[str, Array], columns: Array) -> None:
-    """Raise FileError if the kernels could not work on the arrays of a forest.
-
-    The settings are trusted: they follow from the parameters of the model, its labels and its
-    features. `columns` has the columns of words, by slot (`Schema.columns_by_slot`).
-    """
+    """Raise FileError if the kernels could not work on the arrays of a forest."""
+    # The settings are trusted: they follow from the parameters of the model, its labels and its
+    # features. `columns` has the columns of words, by slot (`Schema.columns_by_slot`).
     settings, trees, samples = arrays["settings"][0], arrays["trees"], arrays["samples"]
     require(_lies(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")
     _check_features(arrays, columns)

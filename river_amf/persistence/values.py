@@ -26,15 +26,11 @@ _SUPPORTED = (
 )
 
 
-class _UnsupportedError(Exception):
-    """Raised for a value that a file cannot hold."""
-
-
 def to_json(value: Any, what: str) -> Any:
     """Return a value in a form for `json.dumps`, or raise TypeError, which calls it `what`."""
     try:
         return _to_json(value, _DEEPEST)
-    except _UnsupportedError:
+    except TypeError:
         got = f"{what} {shown(value)} of type {type(value).__name__}"
         raise TypeError(f"cannot save {got}: {_SUPPORTED}") from None
 
@@ -53,7 +49,7 @@ def _to_json(value: Any, depth: int) -> Any:
     if kind in _CODECS and value == value and (zone is None or type(zone) is dt.timezone):
         return [kind.__name__, _CODECS[kind][0](value)]
     if type(plain(value)) is kind:
-        raise _UnsupportedError
+        raise TypeError("it is of another type")
     return _to_json(plain(value), depth)
 
 
@@ -84,6 +80,6 @@ def from_json(item: Any) -> Any:
         scalar = _NUMPY.get(kind)
         value = scalar(from_json(content)) if scalar else _READERS[kind](content)
         require(_to_json(value, 0) == item, "value")
-    except (ArithmeticError, LookupError, TypeError, ValueError, _UnsupportedError) as error:
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise FileError(f"is damaged: {shown(item)} does not encode a value") from error
     return value

@@ -66,11 +66,9 @@ class Workers(Guarded):
     def call(
         self, function: Callable[[Any], Any], only: int | None = None, is_atomic: bool = True
     ) -> list[Any]:
-        """Return the results of a function of each model, or of that of one worker.
-
-        RuntimeError is raised after `close` or `ray.shutdown`, or if an actor dies three times. An
-        atomic function that raises TypeError or ValueError has left the model as it was.
-        """
+        """Return the results of a function of each model, or of that of one worker."""
+        # RuntimeError is raised after `close` or `ray.shutdown`, or if an actor dies three times.
+        # An atomic function that raises TypeError or ValueError has left the model as it was.
         if self._n_bytes > max(_FEW_BYTES, sum(map(len, self._past[0]))):
             self._make_checkpoints()
         call, to = dumps(function), range(len(self)) if only is None else [only]

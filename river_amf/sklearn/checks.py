@@ -12,7 +12,7 @@ from sklearn.utils import assert_all_finite, check_random_state, column_or_1d
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from river_amf.inputs.frames import read_weights, unmasked
+from river_amf.inputs.frames import unmasked
 from river_amf.inputs.kinds import check_weight, shown
 from river_amf.parameters import integer
 
@@ -50,20 +50,11 @@ def checked_targets(y: Any) -> NDArray[Any]:
     return targets
 
 
-def checked_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return the weights of rows, 1 by default, or raise TypeError or ValueError."""
-    if sample_weight is None:
-        return np.ones(n_rows)
-    return read_weights(np.asarray(unmasked(sample_weight)), n_rows)
-
-
 def class_weights(
     class_weight: Any, labels: NDArray[Any], classes: NDArray[Any] | None
 ) -> NDArray[np.float64]:
-    """Return the weight of each row by its class, or raise ValueError.
-
-    `classes` are all possible ones, or None.
-    """
+    """Return the weight of each row by its class, or raise ValueError."""
+    # `classes` are all possible ones, or None.
     if not isinstance(class_weight, dict):
         there, codes = np.unique(labels, return_inverse=True)
         weights: NDArray[np.float64] = compute_class_weight(class_weight, classes=there, y=labels)

@@ -13,8 +13,6 @@ from river_amf.inputs.kinds import shown
 from river_amf.sklearn.checks import checked_labels, class_weights, merged_classes
 from river_amf.sklearn.estimators import Floats, ForestEstimator
 
-__all__ = ["AMFClassifier", "AdaptiveAMFClassifier"]
-
 
 class AMFClassifier(ClassifierMixin, ForestEstimator):
     """Aggregated Mondrian Forest classifier for scikit-learn.

@@ -102,7 +102,8 @@ class ForestEstimator(BaseEstimator):
             draft._check_parameters()
         rows, targets = draft._read(X, is_first=is_first), draft._read_targets(y)
         check_consistent_length(X, targets)
-        weights = checks.checked_weights(sample_weight, len(targets))
+        given = None if sample_weight is None else np.asarray(frames.unmasked(sample_weight))
+        weights = frames.read_weights(given, len(targets))
         with np.errstate(over="ignore"):  # an infinite weight is refused by the model
             weights = weights * draft._weigh(targets, classes, is_whole)
         if is_first and not weights.any():

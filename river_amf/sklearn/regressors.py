@@ -12,8 +12,6 @@ from river_amf import regressor
 from river_amf.sklearn.checks import checked_targets
 from river_amf.sklearn.estimators import ForestEstimator
 
-__all__ = ["AMFRegressor", "AdaptiveAMFRegressor"]
-
 
 class AMFRegressor(RegressorMixin, ForestEstimator):
     """Aggregated Mondrian Forest regressor for scikit-learn.

@@ -28,7 +28,7 @@ from river import (
 
 from river_amf import AMFClassifier, AMFRegressor, baselines, evaluation
 from river_amf.evaluation import EvaluationError, compare, load_stream
-from river_amf.evaluation.naive import naive_scores
+from river_amf.evaluation.metrics import naive_scores
 
 SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]
 NUMBERS = [({"a": i * 7 % 10, "b": i % 3}, 100.0 + i * 7 % 10 + i % 3 / 4) for i in range(150)]

@@ -17,7 +17,7 @@ from river.dummy import PriorClassifier
 import river_amf
 from river_amf import AdaptiveAMFClassifier, evaluation
 from river_amf.classifier import AMFClassifier
-from river_amf.evaluation.runs import Run
+from river_amf.evaluation.comparison import Run
 
 COMMAND = [sys.executable, "-m", "river_amf", "evaluate"]
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}

@@ -9,14 +9,7 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.numba_tools.arrays import (
-    NONE,
-    NOTHING,
-    Array,
-    Forest,
-    Tree,
-    unsigned,
-)
+from river_amf.kernels.numba_tools.arrays import NONE, NOTHING, Array, Forest, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.densities import estimate_of, score_target, spread_about
 from river_amf.kernels.tree import estimates

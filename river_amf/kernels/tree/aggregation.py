@@ -10,14 +10,7 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.numba_tools.arrays import (
-    NONE,
-    Array,
-    Forest,
-    Record,
-    Tree,
-    unsigned,
-)
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Record, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import allocating, helper, hot, kernel
 from river_amf.kernels.tree import estimates
 from river_amf.kernels.tree.structure import is_leaf, next_node, pass_on

@@ -12,14 +12,7 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.numba_tools.arrays import (
-    NONE,
-    UNLISTED,
-    Array,
-    Forest,
-    Record,
-    Tree,
-)
+from river_amf.kernels.numba_tools.arrays import NONE, UNLISTED, Array, Forest, Record, Tree
 from river_amf.kernels.numba_tools.compilation import allocating, allocating_kernel, helper, hot
 from river_amf.kernels.tree.random_numbers import LOW_WORD, coded, mixed
 from river_amf.kernels.tree.structure import (
