@@ -7,14 +7,13 @@ Times of calls after the first thousand are milliseconds of the processor, as ot
 clock; those of all other calls together, "us", microseconds of a sample.
 """
 
-import argparse
 import gc
 import resource
 import sys
 import time
 
 import numpy as np
-from streams import add_names, print_header, print_row
+from streams import add_names, make_parser, print_header, print_row
 
 import river_amf
 
@@ -42,12 +41,11 @@ def times_of(model, target, n_rows, n_features):
 
 def main(argv=None):
     """Print the table; returns the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = make_parser(__doc__, list(TARGETS))
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--features", type=int, default=20)
     parser.add_argument("--max-nodes", type=int, default=10_000, help="0 for no limit")
     add_names(parser, "--models", MODELS, MODELS)
-    add_names(parser, "--streams", list(TARGETS), list(TARGETS))
     arguments = parser.parse_args(argv)
     print_header("model", "stream", "us", "above 20 ms", "longest", "at rows", "MB", "peak MB")
     gc.disable()
