@@ -115,6 +115,22 @@ class Forest(Ensemble, Saved, Parameters):
         twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return twin
 
+    def clone(
+        self, new_params: dict[str, Any] | None = None, include_attributes: bool = False
+    ) -> Self:
+        """Return a forest with the same parameters, or some new ones.
+
+        It has learned nothing, or with `include_attributes` what this one has.
+
+        >>> from river_amf import AMFClassifier
+        >>> AMFClassifier(seed=7).clone({"n_estimators": 3}).seed
+        7
+        """
+        clone = super().clone(new_params)
+        if include_attributes:
+            clone._engine = copy.deepcopy(self)._engine
+        return clone
+
     def __getstate__(self) -> dict[str, Any]:
         # Strings are interned, as a pickle records which equal ones are one object.
         state = {

@@ -21,6 +21,7 @@ COPIES = {
     "protocol 2": lambda model: pickle.loads(pickle.dumps(model, 2)),
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
+    "clone": lambda model: model.clone(include_attributes=True),
     "copy of a copy": lambda model: copy.deepcopy(pickle.loads(pickle.dumps(model))),
     "file": lambda model: load(io.BytesIO(saved(model))),
 }

@@ -96,7 +96,7 @@ def drifting(kind, n, seed=2, weights=(1.0, 1.0, 1.0, 2.0, 0.0)):
         x = {"a": draw.gauss(0, 1), "b": draw.randrange(3), "c": draw.choice("pq")}
         y = (x["a"] > 0) ^ (i // 350 % 2) if i % 40 else f"rare {i // 200}"
         if issubclass(kind, AMFRegressor):
-            y = x["a"] + x["b"] + i * 29 % 13 * (i > 340) * 99.0
+            y = x["a"] + x["b"] + i * 29 % 13 * (i > 0.85 * n) * 99.0
         rows.append((x, y, draw.choice(weights)))
     return rows
 
@@ -112,7 +112,7 @@ def drifting(kind, n, seed=2, weights=(1.0, 1.0, 1.0, 2.0, 0.0)):
 )
 def test_restarts_equal_reference(kind, parameters):
     model, reference = pair(kind, {"drift_threshold": 0.1} | parameters)
-    rows = drifting(kind, 400 if kind is AMFRegressor else 500, seed=5)
+    rows = drifting(kind, 560 if kind is AMFRegressor else 500, seed=5)
     for (x, _, _), late in zip(rows[9:], rows, strict=False):
         check_same_answer(model, reference, x)
         for forest in (model, reference):

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from naive_features import Columns
+from naive_growth import relative
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
 
@@ -27,10 +28,17 @@ class Reference(Columns):
     split_intensity, on_mismatch, max_categories = "relevance", "raise", None
     measure = staticmethod(naive.relevance)
 
+    def __init__(self, vote="mean"):
+        super().__init__()
+        self.vote, self.weights = vote, []
+
     def learn(self, x, y, w, get_intensities=list):
         """Learn a sample; return what the function makes of the features before its label."""
         if w == 0:
             return None
+        if self.vote == "learned":
+            self.weights.append(w)
+            w = relative(self.weights)
         x = self.checked(x)
         self.admit_categories(x)
         filled = self.filled(x)
@@ -68,7 +76,8 @@ def drifting_stream(n_samples, seed):
     ("kind", "seed"), [*((AMFClassifier, seed) for seed in range(3)), (AdaptiveAMFClassifier, 3)]
 )
 def test_relevance_equals_the_reference(kind, seed):
-    model, reference = forest(kind), Reference()
+    model = forest(kind)
+    reference = Reference(model.vote)
     for i, (x, y, w) in enumerate(drifting_stream(1500, seed)):
         model.learn_one(x, y, w=w)
         is_checked = i > 0 and i % 100 == 0
