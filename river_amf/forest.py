@@ -126,7 +126,7 @@ class Forest(Ensemble, Saved, Parameters):
         >>> AMFClassifier(seed=7).clone({"n_estimators": 3}).seed
         7
         """
-        clone = super().clone(new_params)
+        clone: Self = super().clone(new_params)  # type: ignore[misc]  # of an estimator of river
         if include_attributes:
             clone._engine = copy.deepcopy(self)._engine
         return clone
