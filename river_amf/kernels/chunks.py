@@ -20,7 +20,6 @@ UNOPENED, OPEN, CLOSED = 0, 1, 2  # stages of a chunk
 @kernel
 def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
     """Begin all samples of a chunk; keep what of the forest they are learned with."""
-    learns = samples.handle["learns"] > 0
     forest.handle["n_late"] = count_late(forest.settings[0], forest.trees)
     for v in range(len(samples.next_samples)):
         samples.next_samples[v] = start
@@ -28,12 +27,11 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
         k, target, weight = i - start, samples.targets[i], samples.weights[i]
         values, x, context = samples.values[i], samples.clipped[k], samples.contexts[k]
         z, terms, votes = samples.standardised[k], samples.terms, samples.votes
-        is_learned = learns and weight > 0.0
         samples.weights[i] = steps.begin_sample(
-            forest, values, x, z, terms, votes, k, True, is_learned, target, weight, context
+            forest, values, x, z, terms, votes, k, True, target, weight, context
         )
         samples.rows[k] = forest.counters[0]["n_rows"] - 1
-        for tree_target in range(len(forest.tree_targets) if is_learned else 0):
+        for tree_target in range(len(forest.tree_targets) if weight > 0.0 else 0):
             samples.tree_targets[k, tree_target] = forest.tree_targets[tree_target]
             for j in range(forest.settings[0]["n_features"]):
                 samples.intensities[k, tree_target, j] = forest.intensity[tree_target, j]
@@ -45,8 +43,8 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
     """Predict and learn the samples of a chunk with the trees and linear models from `first` on."""
     # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there,
     # also after memory has run out.
-    learns, votes, late_votes = samples.handle["learns"], samples.votes, samples.late_votes
-    takes_votes = samples.handle["predicts"] or (learns and needs_tree_votes(forest.settings[0]))
+    votes, late_votes = samples.votes, samples.late_votes
+    takes_votes = samples.handle["predicts"] or needs_tree_votes(forest.settings[0])
     n_trees = len(forest.trees)
     for t in range(first, min(end, n_trees)):
         for i in range(samples.next_samples[t], stop):
@@ -54,7 +52,7 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
             k, weight, context = i - start, samples.weights[i], samples.contexts[i - start]
             x = steps.seen_by(forest, t, samples.clipped[k], samples.coded[t])
             steps.take_tree_vote(forest, t, x, votes, late_votes, k, takes_votes, context)
-            if learns and weight > 0.0:
+            if weight > 0.0:
                 targets, intensities = samples.tree_targets[k], samples.intensities[k]
                 vote, row = votes[t, k], samples.rows[k]
                 missing = steps.learn_in_tree(
@@ -67,7 +65,7 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
     for v in range(max(first - n_trees, 0), end - n_trees):
         for i in range(samples.next_samples[n_trees + v], stop):
             k, weight = i - start, samples.weights[i]
-            label = int(samples.targets[i]) if learns and weight > 0.0 else NONE
+            label = int(samples.targets[i]) if weight > 0.0 else NONE
             x, z, inputs = samples.clipped[k], samples.standardised[k], samples.inputs
             if v < n_gradient_models:
                 by_kind.run_linear_model(forest, v, x, z, inputs, votes, k, True, label, weight)
@@ -86,7 +84,7 @@ def close_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> int:
         k, target, weight = i - start, samples.targets[i], samples.weights[i]
         if at["predicts"]:
             steps.pool_votes(forest, votes, k, samples.answers[i])
-        if at["learns"] and weight > 0.0:
+        if weight > 0.0:
             context = samples.contexts[k]
             steps.end_sample(forest, votes, late_votes, k, target, weight, context)
     at["stage"] = CLOSED

@@ -102,7 +102,7 @@ def learn_sample(
         is_now = made_by[layout.VERSION] == handle["version"]
         if was_predicted and not is_now and made_by[layout.N_LEARNED] >= 0.0:
             return OCCUPIED
-        n_ready = count_ready(forest, np.int64(1), keeps_rows)  # type: ignore[arg-type]  # compiled for int64
+        n_ready = count_ready(forest, 1, keeps_rows)
         if n_ready < 0:
             return n_ready
         if not is_late:
@@ -113,12 +113,12 @@ def learn_sample(
             for voter in range(len(votes) if has_votes else 0):
                 copy_vote(votes_before[voter, 0], votes[voter, 0])
         x, predicts = clipped, not has_votes
-        weight = steps.begin_sample(
-            forest, values, x, z, terms, votes, 0, predicts, True, target, weight, context
+        handle["weight"] = steps.begin_sample(
+            forest, values, x, z, terms, votes, 0, predicts, target, weight, context
         )
+        handle["target"] = target
         if was_predicted:
             made_by[layout.N_LEARNED] = -1.0
-        handle["target"], handle["weight"] = target, weight
     weight = handle["weight"]
     takes_votes, late_votes = needs_tree_votes(settings) and not has_votes, forest.late_votes
     targets, intensities, row = forest.tree_targets, forest.intensity, counters["n_rows"] - 1
@@ -157,7 +157,7 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     if made_by[layout.N_LEARNED] >= 0.0 and not is_now:
         return OCCUPIED
     made_by[layout.VERSION] = made_by[layout.N_LEARNED] = -1.0
-    steps.begin_sample(forest, values, x, z, terms, votes, 0, True, False, 0.0, 0.0, context)
+    steps.begin_sample(forest, values, x, z, terms, votes, 0, True, 0.0, 0.0, context)
     for t in range(len(forest.trees)):
         by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, coded), votes[t, 0])
     by_kind.run_experts(forest, sample, x, z, inputs, additive_inputs, votes, True, NONE, 0.0)

@@ -29,15 +29,15 @@ def begin_sample(
     votes: Array,
     i: int,
     predicts: bool,
-    learns: bool,
     target: float,
     weight: float,
     context: Array,
 ) -> float:
     """Prepare a sample for trees and linear models; count it, and return its weight for them."""
     # This writes `x` without outliers, and the inputs and votes of trends, unless it has been
-    # predicted before; and the tree targets, split intensities and newest row of the forest.
-    settings, counters = forest.settings[0], forest.counters[0]
+    # predicted before; and the tree targets, split intensities and newest row of the forest. One of
+    # weight 0 is only predicted.
+    settings, counters, learns = forest.settings[0], forest.counters[0], weight > 0.0
     if learns:
         weight = weigh_sample(forest, weight)
     clip_outliers(forest, values, settings["n_features"], x)

@@ -9,6 +9,7 @@ wrong predictions, but nothing worse.
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,8 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
     faded = arrays["faded"][:, :, layout.FADED_SUM : None if is_classifier else layout.FADED_COUNTS]
     sums = arrays["nodes"]["n_samples"], arrays["counts"], faded
     require(all(_lies(array, 0.0, most) for array in sums), "counts of samples")
+    weights = np.array([arrays["counters"][0][f"{name}_weight"] for name in ("recent", "typical")])
+    require(_lies(weights, 0.0, sys.float_info.max), "weights of recent samples")
     n_nodes, roots = trees["n_nodes"], trees["root"]
     require(n_nodes.max() <= settings["max_nodes"], "numbers of nodes")
     require(np.where(n_nodes > 0, (roots >= 0) & (roots < n_nodes), roots == NONE).all(), "roots")

@@ -121,7 +121,7 @@ def main(seed, n_edits, *paths):
         data = Path(path).read_bytes()
         for i in range(int(n_edits)):
             print(f"edit {i} of {path}", file=sys.stderr)  # the last one is what failed
-            rng = random.Random(f"{seed} {path} {i}")
+            rng = random.Random(f"{seed} {Path(path).name} {i}")
             edit = rng.choice([with_edited_part, with_edited_bytes])
             n_refused += is_refused(edit(data, rng), data if edit is with_edited_bytes else None)
     print(n_refused, int(n_edits) * len(paths) - n_refused)

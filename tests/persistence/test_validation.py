@@ -120,6 +120,8 @@ EDITS = {
         (put("stand_ins", None, 2, 1.0), "stand-ins for missing categories"),
         (put("limits", None, (1, 2), 0.0), "limits of outliers among categories"),
         (put("counters", "n_rows", 0, -1), "number of rows"),
+        (put("counters", "typical_weight", 0, np.nan), "weights of recent samples"),
+        (put("counters", "recent_weight", 0, -1.0), "weights of recent samples"),
         (large_default, "list of arrays, without"),
         (lambda p, a: a.pop("links"), "lists of samples"),
         (lambda p, a: a.pop("counters"), "list of arrays"),

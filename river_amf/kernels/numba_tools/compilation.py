@@ -33,7 +33,19 @@ KERNELS: list[Kernel] = []
 
 # Without reference counting, which would double the code and only allocating functions need.
 _njit = functools.partial(numba.njit, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
-_njit_helper = functools.partial(_njit, no_cpython_wrapper=True)
+
+
+def _njit_helper(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile a function that kernels call, not again for each constant that they pass."""
+    compiled = _njit(function, no_cpython_wrapper=True, **options)
+    if IS_COMPILED:
+        template_of = compiled.get_call_template
+
+        def get_call_template(arguments: Any, named: Any) -> Any:
+            return template_of([*map(numba.types.unliteral, arguments)], named)
+
+        compiled.get_call_template = get_call_template
+    return compiled
 
 
 class Kernel:
