@@ -46,6 +46,26 @@ def log_odds(p):
     return math.log(p / (1 - p))
 
 
+def with_evidence(covariance, x, h, kept, of_constant):
+    """Return (S^-1 + h x x')^-1 / kept, scaled so that no variance exceeds the first."""
+    v = covariance @ x
+    after = (covariance - h / (1 + h * (x @ v)) * np.outer(v, v)) / kept
+    scale = np.sqrt(np.minimum(1, first_variances(len(x), of_constant) / np.diag(after)))
+    return scale[:, None] * after * scale
+
+
+def grown(covariance, n, of_constant):
+    """Return a covariance with the weights of new inputs."""
+    n_before, result = len(covariance), np.diag(first_variances(n, of_constant))
+    result[:n_before, :n_before] = covariance
+    return result
+
+
+def first_variances(n, of_constant):
+    """Return the variances of weights before anything is learned."""
+    return np.array([of_constant, *[VARIANCE] * (n - 1)])
+
+
 class LabelProfiles:
     """How frequent the labels are at values like those of a sample, by column."""
 
@@ -121,7 +141,7 @@ class AdditiveModel:
         self.profiles = profiles
         self.cosines = None if key is None else Cosines(key, N_COSINES, SCALE)
         self.weights = np.zeros((0, 1))
-        self.covariance = np.array([[VARIANCE_OF_CONSTANT]])
+        self.covariance = np.zeros((0, 0))  # of the weights that have learned
 
     def places(self, n_slots):
         """Return the index of z in each slot, and the number of inputs; T comes next to z."""
@@ -131,10 +151,7 @@ class AdditiveModel:
     def grow(self, n_columns, n_labels):
         """Begin with the inputs of new columns, and with new labels."""
         *places, n = self.places(min(n_columns, N_SLOTS))
-        n_before, n_new = len(self.weights), n - len(self.covariance)
-        diagonal = [*np.diag(self.covariance), *[VARIANCE] * n_new]
-        self.covariance = np.pad(self.covariance, (0, n_new))
-        np.fill_diagonal(self.covariance, diagonal)
+        n_before, n_new = len(self.weights), n - self.weights.shape[1]
         self.weights = np.pad(self.weights, ((0, n_labels - n_before), (0, n_new)))
         for place in places:
             self.weights[0 if place >= n - n_new else n_before :, place + 1] = 1 / len(places)
@@ -162,25 +179,20 @@ class AdditiveModel:
 
     def learn(self, row, z, label, weight, n_labels):
         """Take a Newton step for each label that is not certain."""
-        inputs, after = self.inputs(row, z), None
+        inputs, before = self.inputs(row, z), self.covariance
         for c, log_p in enumerate(self.log_proba(inputs, n_labels)):
             p, x = math.exp(log_p), inputs[c]
             error = (c == label) - p
             if abs(error) < LEAST_GRADIENT:
                 continue
             h = weight * max(p * (1 - p), LEAST_CURVATURE)
-            v = self.covariance @ x
+            if len(before) < len(x):
+                before = self.covariance = grown(before, len(x), VARIANCE_OF_CONSTANT)
+            v = before @ x
             self.weights[c] += v * (weight * error / (1 + h * (x @ v)))
             if c == label:
-                after = self.covariance - h / (1 + h * (x @ v)) * np.outer(v, v)
-        if after is not None:
-            after /= EVIDENCE_DECAY**weight
-            for a in range(len(after)):
-                limit = VARIANCE_OF_CONSTANT if a == 0 else VARIANCE
-                shrink = math.sqrt(min(1.0, limit / after[a, a]))
-                after[a] *= shrink
-                after[:, a] *= shrink
-            self.covariance = after
+                kept = EVIDENCE_DECAY**weight
+                self.covariance = with_evidence(before, x, h, kept, VARIANCE_OF_CONSTANT)
         if self.cosines:
             self.cosines.add(z)
 

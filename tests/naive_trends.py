@@ -1,8 +1,8 @@
 """The slow, obvious reference of the trends, stacks and intervals of regressors.
 
-Trends are ridge regressions, solved by Gauss-Seidel with a few coordinates a sample; a stack
-combines voters; recent errors give intervals. All sums are updated sample by sample, in plain
-numpy. Targets are differences from the first one.
+Trends are ridge regressions that forget, by recursive least squares; a stack combines voters;
+recent errors give intervals. All sums are updated sample by sample, in plain numpy. Targets are
+differences from the first one.
 """
 
 import math
@@ -10,6 +10,7 @@ from statistics import NormalDist, pvariance
 from typing import NamedTuple
 
 import numpy as np
+from naive_additive import grown, with_evidence
 from naive_aggregation import fading
 from naive_features import N_PARTS
 from naive_linear_models import SLOW, Cosines, NumberStandard, clipped
@@ -23,10 +24,8 @@ LARGEST_PROFILE = 4.0
 PROFILE_DECAY = 0.9995
 
 # ridges
-FIRST_DECAY, FIRST_RIDGE = 0.99, 1.0
-SECOND_DECAY, SECOND_RIDGE = 0.9998, 10.0
-RIDGE_OF_CONSTANT = 0.001
-N_COORDINATES = 64  # of a ridge that are solved for after each sample
+FIRST_DECAY, SECOND_DECAY = 0.99, 0.9998
+VARIANCE_OF_CONSTANT = 1000.0
 
 # winsorizing
 ERROR_DECAY = 0.99
@@ -117,34 +116,12 @@ class Profiles:
         self.squares = kept * self.squares + added * off * (target - self.mean)
 
 
-class Ridge:
-    """A faded ridge regression whose weights follow by coordinate descent."""
+class Trend:
+    """A ridge regression that forgets, with a growing number of inputs."""
 
-    def __init__(self, decay, n_inputs=0):
+    def __init__(self, decay):
         self.decay = decay
-        self.products = np.zeros((n_inputs, n_inputs))  # A
-        self.moments = np.zeros(n_inputs)  # b
-        self.weights = np.zeros(n_inputs)
-
-    def add(self, inputs, target, w):
-        """Count a sample."""
-        kept, added = fading(self.decay, w)
-        self.products = kept * self.products + added * np.outer(inputs, inputs)
-        self.moments = kept * self.moments + added * inputs * target
-
-    def solve(self, j, ridge):
-        """Solve for a weight, given all others."""
-        residual = self.moments[j] - ridge * self.weights[j] - self.products[j] @ self.weights
-        self.weights[j] += residual / (self.products[j, j] + ridge)
-
-
-class Trend(Ridge):
-    """A ridge regression with a growing number of inputs, of which the first is constant."""
-
-    def __init__(self, decay, ridge):
-        super().__init__(decay)
-        self.ridge = ridge
-        self.at = 0
+        self.weights, self.covariance = np.zeros(0), np.zeros((0, 0))
         self.low = self.high = 0.0
 
     def predict(self, inputs):
@@ -153,22 +130,21 @@ class Trend(Ridge):
         return min(max(prediction, self.low), self.high)
 
     def learn(self, inputs, target, w):
-        """Count a sample, and solve for the next coordinates."""
-        new = len(inputs) - len(self.weights)
-        self.products = np.pad(self.products, (0, new))
-        self.moments, self.weights = np.pad(self.moments, (0, new)), np.pad(self.weights, (0, new))
+        """Take a step of recursive least squares."""
+        self.weights = np.pad(self.weights, (0, len(inputs) - len(self.weights)))
         self.low, self.high = min(self.low, target), max(self.high, target)
-        self.add(inputs, target, w)
-        for _ in range(min(N_COORDINATES, len(inputs))):
-            self.solve(self.at, self.ridge if self.at > 0 else RIDGE_OF_CONSTANT)
-            self.at = (self.at + 1) % len(inputs)
+        before = grown(self.covariance, len(inputs), VARIANCE_OF_CONSTANT)
+        v = before @ inputs
+        self.weights += w / (1 + w * (inputs @ v)) * (target - self.weights @ inputs) * v
+        self.covariance = with_evidence(before, inputs, w, self.decay**w, VARIANCE_OF_CONSTANT)
 
 
-class Stack(Ridge):
-    """A linear combination of the differences between voters and a base."""
+class Stack:
+    """A linear combination of the differences between voters and a base: a faded ridge."""
 
     def __init__(self, n_voters):
-        super().__init__(STACK_DECAY, n_voters)
+        self.products = np.zeros((n_voters, n_voters))  # C
+        self.moments, self.weights = np.zeros(n_voters), np.zeros(n_voters)  # c and a
         self.squares = FadedMean(ERROR_DECAY)  # Q and W
 
     def predict(self, base, voters):
@@ -183,9 +159,14 @@ class Stack(Ridge):
         self.squares.add(last**2, w)
         if self.squares.mean() > LEAST_SQUARE:
             unit = math.sqrt(self.squares.mean())
-            self.add(np.array([(v - base) / unit for v in voters]), error / unit, w)
+            d = np.array([(v - base) / unit for v in voters])
+            kept, added = fading(STACK_DECAY, w)
+            self.products = kept * self.products + added * np.outer(d, d)
+            self.moments = kept * self.moments + added * d * (error / unit)
             for k in range(len(voters)):
-                self.solve(k, STACK_RIDGE)
+                rest = self.moments[k] - STACK_RIDGE * self.weights[k]
+                rest -= self.products[k] @ self.weights
+                self.weights[k] += rest / (self.products[k, k] + STACK_RIDGE)
 
 
 def folded(values):
@@ -203,8 +184,8 @@ class Trends:
         self.standards = {}
         self.profiles = Profiles()
         self.cosines = Cosines(key, N_COSINES, SCALE)
-        self.first = Trend(FIRST_DECAY, FIRST_RIDGE)
-        self.second = Trend(SECOND_DECAY, SECOND_RIDGE)
+        self.first = Trend(FIRST_DECAY)
+        self.second = Trend(SECOND_DECAY)
         self.stack = Stack(3)
 
     def z(self, row):

@@ -45,7 +45,7 @@ def begin(parameters: Parameters) -> Arena:
     linear_models["key"] = others[:n_linear_models]
     linear_models["vote_weight"] = FIRST_LINEAR_WEIGHT
     trends = np.zeros(n_trends, layout.TREND)
-    trends["key"], trends["newest_weight"] = others[n_linear_models:], 1.0
+    trends["key"] = others[n_linear_models:]
     settings = settings_of(parameters, least_classes(parameters))
     arena = first_arena(settings, trees, linear_models, trends)
     arena.counters["newest_profile"] = 1.0

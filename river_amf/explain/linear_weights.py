@@ -179,10 +179,11 @@ def _of_additive(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]
 
 def _scaled(word: Any, value: float) -> float:
     """Return a word's value as an input (`kernels.classification.sparse_model.input_of`)."""
-    squares = float(word["squares"])
-    scale = math.sqrt(squares / word["weight"]) if squares > 0.0 else abs(value)
-    largest = kernels.LARGEST_INPUT_OF_WORDS
-    return min(max(value / scale, -largest), largest)
+    squares, largest = float(word["squares"]), kernels.LARGEST_INPUT_OF_WORDS
+    scaled = math.copysign(1.0, value)
+    if squares > 0.0:
+        scaled = value * math.sqrt(max(float(word["weight"]) / squares, 0.0))
+    return min(max(scaled, -largest), largest)
 
 
 def _of_trends(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:

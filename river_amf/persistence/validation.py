@@ -117,10 +117,8 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
 
 
 def _check_features(arrays: dict[str, Array], columns: Array) -> None:
-    """Check features, the next terms of trends, and that words have the columns of features."""
+    """Check features, and that words have the columns of features."""
     require(_lies(arrays["features"]["n_recent"], 0, layout.N_RECENT), "n_recent of features")
-    for trend, name in zip(arrays["trends"], ("fast", "smooth"), strict=False):
-        require(_lies(trend["next_term"], 0, arrays[name].shape[1] - 1), "next terms of trends")
     # Kernels replace missing categories by stand-ins and clip values at limits, and turn the codes
     # of categories into places.
     is_category = arrays["is_categorical"].astype(bool)

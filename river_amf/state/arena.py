@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 from river_amf.state import layout
 from river_amf.state.layout import (
     FIELDS,
-    FIRST_VARIANCE,
     N_ADDITIVE,
     N_MADE_BY,
     OUTPUT_FIELDS,
     REGRESSION,
-    VARIANCE_OF_CONSTANT,
     Array,
     Field,
 )
@@ -248,7 +246,7 @@ class Arena:
         inputs of additive experts.
         """
         outputs = self._output(self.output.values.copy())
-        terms = outputs["terms"].reshape(4 * self.capacities["fit"], self.capacities["wave"])
+        terms = outputs["terms"].reshape(-1, max(self.capacities["wave"], 1))
         votes, standardised = outputs["expert_votes"][:, 0], outputs["standardised"]
         return votes, standardised, terms, outputs["additive_inputs"]
 
@@ -365,9 +363,7 @@ class Arena:
         # The weights of all profiles are equal at first: naive Bayes, averaged. As above, in place.
         before, n_terms = (min(n, layout.MOST_TERMS) for n in (new.start, new.stop))
         for k, name in enumerate(("additive", "smooth")):
-            covariance, weights = (getattr(self, f"{name}_{p}") for p in ("covariance", "weights"))
-            for a in range(layout.place_of_term(k, before), layout.place_of_term(k, n_terms)):
-                covariance[a * (a + 3) // 2] = FIRST_VARIANCE
+            weights = getattr(self, f"{name}_weights")
             for q in range(n_terms):
                 new_labels = slice(n_labels if q < before else 0, None)
                 weights[new_labels, layout.place_of_term(k, q) + 1] = 1.0 / n_terms
@@ -417,10 +413,7 @@ def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Arr
     counters["newest_weight"] = 1.0
     given = {"settings": settings, "counters": counters, "trees": trees}
     given |= {"linear_models": linear_models, "trends": trends}
-    arena = Arena(given | defaults(capacities, FIELDS.keys() - given))
-    for covariance in (arena.additive_covariance, arena.smooth_covariance):
-        covariance[:1] = VARIANCE_OF_CONSTANT
-    return arena
+    return Arena(given | defaults(capacities, FIELDS.keys() - given))
 
 
 def _keys_of_draws(linear_models: Array, trends: Array) -> list[int]:

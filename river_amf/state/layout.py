@@ -158,8 +158,6 @@ LINEAR_MODEL = _record(
 # One record per trend: a ridge regression beside the trees of a forest of real targets.
 TREND = _record(
     ("key", "u8"),  # of its random numbers
-    ("newest_weight", "f8"),  # of the newest sample in its sums
-    ("next_term", "i8"),  # whose coefficient is the next to be updated
     ("n_learned", "i8"),  # samples
 )
 
@@ -215,9 +213,9 @@ N_ADDITIVE = 2  # linear models that are additive experts, the last ones
 N_COMMON = 4  # rows of their inputs that are not of a label
 COSINES_OF_TERM = 12  # of the second one, up to N_COSINES in all
 MOST_TERMS = 32  # for the features in an additive expert; if there are more, they share terms
-FIRST_VARIANCE, VARIANCE_OF_CONSTANT = 0.1, 1.0  # of the weights of an additive expert
 N_WAVES = 200  # random Fourier features of a trend
 N_TRENDS = 2
+N_TERM_ROWS = 6  # of their inputs, and of scratch space
 MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
 N_RECENT_ERRORS = 2  # means of recent errors that may be voters
 N_STACKED = 9  # voters of the largest stack
@@ -304,16 +302,13 @@ FIELDS = {
     "additive_weights": Field(np.float64, ("linear_class", "additive_input")),
     "additive_covariance": Field(np.float64, ("additive_entry",)),
     "smooth_weights": Field(np.float64, ("linear_class", "smooth_input")),
-    "smooth_covariance": Field(np.float64, ("smooth_entry",)),
     "trends": Field(TREND, ("trend",)),
     "profiles": Field(np.float64, ("profile", N_BINS + 1, 2)),
     "category_profiles": Field(np.float64, ("category_profile", "place", 2)),
-    "fast_sums": Field(np.float64, ("fit", "term", "term")),
-    "fast_residuals": Field(np.float64, ("fit", "term")),
     "fast": Field(np.float64, ("fit", "term")),
-    "smooth_sums": Field(np.float64, ("fit", "wave", "wave")),
-    "smooth_residuals": Field(np.float64, ("fit", "wave")),
+    "fast_covariance": Field(np.float64, ("fast_entry",)),
     "smooth": Field(np.float64, ("fit", "wave")),
+    "smooth_covariance": Field(np.float64, ("smooth_entry",)),  # of a trend or an additive expert
     "stacks": Field(STACK, ("stack",)),
     "stack_sums": Field(np.float64, ("stack", N_STACKED, N_STACKED)),
     "stack_products": Field(np.float64, ("stack", N_STACKED)),
@@ -370,7 +365,7 @@ OUTPUT_FIELDS = {
     "seen": Field(np.float64, ("feature",)),
     "standardised": Field(np.float64, ("standardised_row", "feature")),
     "inputs": Field(np.float64, ("gradient_model", 2, "input")),
-    "terms": Field(np.float64, ("fit", 4, "wave")),
+    "terms": Field(np.float64, ("fit", N_TERM_ROWS, "wave")),
     "additive_inputs": Field(np.float64, ("additive_row", "common_input")),
 }
 
@@ -409,7 +404,7 @@ BLOCK_FIELDS = {
     "standardised": Field(np.float64, ("chunk", "standardised_row", "feature")),
     "inputs": Field(np.float64, ("gradient_model", 2, "input")),  # one sample, for each model
     "additive_inputs": Field(np.float64, ("additive_row", "common_input")),  # the same
-    "terms": Field(np.float64, ("fit", 4, "wave")),  # one sample, as the trends take it
+    "terms": Field(np.float64, ("fit", N_TERM_ROWS, "wave")),  # one sample, as the trends take it
     "next_samples": Field(np.int64, ("voter",)),  # where each tree or linear model resumes
 }
 BLOCK_AXES = _axes(BLOCK_FIELDS)
@@ -475,6 +470,7 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
     n_smooth = place_of_term(1, n_terms) if n_gradient_models else 0
     has_trends = bool(settings["n_trends"][0])
     n_slots = min(n_features, MOST_SLOTS)
+    n_fast, n_wave = (1 + 2 * n_slots, 1 + N_WAVES + n_slots) if has_trends else (0, 0)
     has_residuals = settings["n_tree_targets"][0] > 1 and settings["relevance"][0]
     return {
         "feature": n_features,
@@ -484,9 +480,10 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
         "additive_input": n_additive,
         "additive_entry": n_additive * (n_additive + 1) // 2,
         "smooth_input": n_smooth,
-        "smooth_entry": n_smooth * (n_smooth + 1) // 2,
-        "term": 1 + 2 * n_slots if has_trends else 0,
-        "wave": 1 + N_WAVES + n_slots if has_trends else 0,
+        "fast_entry": n_fast * (n_fast + 1) // 2,
+        "smooth_entry": max(n_smooth * (n_smooth + 1), n_wave * (n_wave + 1)) // 2,
+        "term": n_fast,
+        "wave": n_wave,
         "profile": n_features if has_trends else 0,
         "residual": n_features if has_residuals else 0,
     }

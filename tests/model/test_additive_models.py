@@ -1,6 +1,7 @@
-"""Additive experts: covariances that stay sound, and what they are good for.
+"""Additive experts and trends: covariances that stay sound, and what they are good for.
 
-`test_naive.py` and `test_late_labels.py` compare them with a slow reference.
+`test_naive.py`, `test_naive_regression.py` and `test_late_labels.py` compare them with a slow
+reference.
 """
 
 import math
@@ -10,10 +11,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from river_amf import AMFClassifier
+from river_amf import AMFClassifier, AMFRegressor
 
 PARAMETERS = {"n_estimators": 1, "max_nodes": 1, "vote": "learned", "linear": True, "seed": 1}
-COVARIANCES = "additive_covariance", "smooth_covariance"
+CLASSIFIER, REGRESSOR = (kind(**PARAMETERS) for kind in (AMFClassifier, AMFRegressor))
+BOTH = pytest.mark.parametrize("model", [CLASSIFIER, REGRESSOR], ids=["classifier", "regressor"])
+
+
+def covariances_of(model):
+    """Return the names of covariances, and the largest variance of a constant."""
+    if isinstance(model, AMFRegressor):
+        return ("fast_covariance", "smooth_covariance"), 1000.0
+    return ("additive_covariance", "smooth_covariance"), 1.0
 
 
 def whole(packed):
@@ -26,11 +35,13 @@ def whole(packed):
 
 def check_is_sound(model):
     """Check that covariances are positive definite, and that no variance exceeds the first."""
-    for name in COVARIANCES:
+    names, largest = covariances_of(model)
+    for name in names:
         matrix = whole(model._arena.used_arrays()[name])
-        assert (np.diag(matrix) <= [1.0 + 1e-12, *[0.1 + 1e-12] * (len(matrix) - 1)]).all()
+        variances = np.array([largest, *[0.1] * (len(matrix) - 1)])
+        assert (np.diag(matrix) <= variances * (1.0 + 1e-12)).all()
         eigenvalues = np.linalg.eigvalsh(matrix)
-        assert eigenvalues[0] > 1e-9 and eigenvalues[-1] < 20.0
+        assert eigenvalues[0] > 1e-9 and eigenvalues[-1] < 20.0 + largest
 
 
 def odd_rows(n, rng):
@@ -43,32 +54,42 @@ def odd_rows(n, rng):
     return pd.DataFrame(x), pd.Series(y), rng.choice([1.0, 1.0, 0.1, 20.0], n)
 
 
+@BOTH
 @pytest.mark.parametrize("n_blocks", [1, pytest.param(250, marks=pytest.mark.soak)])
-def test_covariances_stay_positive_definite(n_blocks):
-    model, rng = AMFClassifier(**PARAMETERS), np.random.default_rng(1)
+def test_covariances_stay_positive_definite(model, n_blocks):
+    model, rng = model.clone(), np.random.default_rng(1)
     for _ in range(n_blocks):
         model.learn_many(*odd_rows(4000, rng))
     check_is_sound(model)
-    for name in ("additive_weights", "smooth_weights", "bin_counts", "label_counts", "edges"):
+    for name in (
+        "additive_weights",
+        "smooth_weights",
+        "bin_counts",
+        "label_counts",
+        "fast",
+        "smooth",
+    ):
         assert np.isfinite(getattr(model._arena, name)).all()
 
 
+@BOTH
 @pytest.mark.parametrize("weight", [5e-324, 1e-300, 1e300])
-def test_extreme_weights_leave_covariances_sound(weight):
-    model, rng = AMFClassifier(**PARAMETERS), np.random.default_rng(2)
+def test_extreme_weights_leave_covariances_sound(model, weight):
+    model, rng = model.clone(), np.random.default_rng(2)
     x, y, w = odd_rows(300, rng)
     w[100:110] = weight
     model.learn_many(x, y, w)
     check_is_sound(model)
-    assert all(0 < p < 1 for p in model.predict_proba_one(x.iloc[0].to_dict()).values())
+    assert math.isfinite(model.predict_one(x.iloc[0].to_dict()))
 
 
+@BOTH
 @pytest.mark.parametrize("forged", [-1.0, math.nan, math.inf, 0.0])
-def test_unsound_covariance_begins_anew(forged):
-    model, rng = AMFClassifier(**PARAMETERS), random.Random(1)
+def test_unsound_covariance_begins_anew(model, forged):
+    model, rng = model.clone(), random.Random(1)
     for i in range(400):
         if i == 200:
-            for name in COVARIANCES:
+            for name in covariances_of(model)[0]:
                 getattr(model._arena, name)[:] = forged
         a = rng.gauss(0, 1)
         model.learn_one({"a": a, "b": rng.random()}, rng.random() < (0.9 if a > 0 else 0.1))

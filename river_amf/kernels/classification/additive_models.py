@@ -6,29 +6,30 @@ too. A sample moves their weights by a Newton step; the covariance of the weight
 recursive least squares, is the same for all labels.
 
 The inputs are 1, and then by feature its standardised value, its profile, and some of the cosines.
-Only profiles differ between labels. Of the covariance, rows up to the diagonal are kept, one behind
-the other, so that the inputs of a new feature come last.
+Only profiles differ between labels.
 """
 
 from __future__ import annotations
 
 import math
 
-from river_amf.kernels.classification.linear_models import TINY_ERROR, dot, log_softmax
+from river_amf.kernels.classification.linear_models import TINY_ERROR, log_softmax
+from river_amf.kernels.features.covariance import (
+    LEAST_DECAY,
+    begin_covariance,
+    kept_share,
+    multiply,
+    settle,
+    shrink,
+)
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import FIRST_VALUE
 from river_amf.kernels.features.standardisation import count_cosines, take_cosines
-from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.tree.estimates import decay_of, settled_sum
 from river_amf.state import layout
-from river_amf.state.layout import (
-    FIRST_VARIANCE,
-    MOST_TERMS,
-    N_ADDITIVE,
-    N_COMMON,
-    VARIANCE_OF_CONSTANT,
-)
+from river_amf.state.layout import MOST_TERMS, N_ADDITIVE, N_COMMON
 
 ADDITIVE, SMOOTH, RAW, COSINES = 0, 1, 2, 3  # rows of the inputs; the others are profiles by label
 
@@ -38,8 +39,8 @@ LEAST_SHARE = 1e-4  # of a label
 COSINE_SCALE = 0.25
 
 EVIDENCE_DECAY = 0.9998
+VARIANCE_OF_CONSTANT = 1.0  # at first
 LEAST_CURVATURE = 0.001
-LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a model forget
 
 COMMON, STEP, OWN, SCALE = 0, 1, 2, 3  # rows of scratch space
 
@@ -166,11 +167,11 @@ def learn_additive(
         if abs(error) < TINY_ERROR:
             continue
         if not has_common:
-            multiply(covariance, inputs[k], n, common)
+            multiply(covariance, VARIANCE_OF_CONSTANT, inputs[k], n, common)
             has_common = True
         variance = add_terms(covariance, k, common, inputs[k], inputs[N_COMMON + c], n_terms, step)
         if not 0.0 <= variance < math.inf:
-            begin_covariance(covariance, n)
+            begin_covariance(covariance)
             return
         curvature = weight * max(p * (1.0 - p), LEAST_CURVATURE)
         damping = 1.0 + curvature * variance
@@ -182,22 +183,8 @@ def learn_additive(
             for a in range(n):
                 own[a] = step[a]
     if gain > 0.0:
-        kept = max(decay_of(EVIDENCE_DECAY, weight)[0], LEAST_DECAY)
-        shrink(covariance, own, gain, kept, n, forest.steps[SCALE])
-
-
-@helper
-def multiply(covariance: Array, x: Array, n: int, out: Array) -> None:
-    """Write the product of a covariance and the inputs of all labels."""
-    for a in range(n):
-        out[a] = 0.0
-    start = 0
-    for a in range(n):
-        row, x_a = covariance[start:], x[a]
-        out[a] += dot(row, x, a + 1)
-        for b in range(a if x_a != 0.0 else 0):
-            out[b] += x_a * row[b]
-        start += a + 1
+        kept = kept_share(EVIDENCE_DECAY, weight)
+        shrink(covariance, VARIANCE_OF_CONSTANT, own, gain, kept, n, forest.steps[SCALE])
 
 
 @helper
@@ -223,39 +210,6 @@ def add_terms(
     for q in range(n_terms):
         variance += terms[q] * out[place_of_term(k, q) + 1]
     return variance
-
-
-@helper
-def shrink(covariance: Array, v: Array, gain: float, kept: float, n: int, scale: Array) -> None:
-    """Take the evidence of a sample into a covariance, S <- (S - gain v v') / kept."""
-    # Rows and columns are scaled so that no variance exceeds that at first.
-    for a in range(n):
-        variance = covariance[a * (a + 3) // 2] - gain * v[a] * v[a]
-        if not variance > 0.0:
-            begin_covariance(covariance, n)
-            return
-        scale[a] = math.sqrt(min(1.0 / kept, variance_at_first(a) / variance))
-    start = 0
-    for a in range(n):
-        row, s, u = covariance[start:], scale[a], gain * v[a]
-        for b in range(a + 1):
-            row[b] = s * (scale[b] * (row[b] - u * v[b]))
-        start += a + 1
-
-
-@hot
-def variance_at_first(a: int) -> float:
-    """Return the variance of a weight before anything is learned."""
-    return VARIANCE_OF_CONSTANT if a == 0 else FIRST_VARIANCE
-
-
-@helper
-def begin_covariance(covariance: Array, n: int) -> None:
-    """Begin anew with a covariance that rounding, or a damaged file, has left without any use."""
-    for place in range(n * (n + 1) // 2):
-        covariance[place] = 0.0
-    for a in range(n):
-        covariance[a * (a + 3) // 2] = variance_at_first(a)
 
 
 @helper
@@ -285,10 +239,8 @@ def count_bins(forest: Forest, bins: Array, label: int, weight: float) -> None:
             scale_counts(forest.category_counts[j], newest)
         for c in range(len(forest.label_counts)):
             forest.label_counts[c] = settled_sum(forest.label_counts[c] / newest)
-        for k in range(N_ADDITIVE):  # or those of inputs without any evidence would be subnormal
-            covariance = parts_of(forest, k)[1]
-            for place in range(len(covariance)):
-                covariance[place] = settled_sum(covariance[place])
+        for k in range(N_ADDITIVE):
+            settle(parts_of(forest, k)[1])
         newest = 1.0
     counters["newest_profile"] = newest
 

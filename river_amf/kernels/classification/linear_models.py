@@ -11,7 +11,7 @@ import math
 
 from river_amf.kernels.features.quantiles import place_of
 from river_amf.kernels.features.standardisation import count_cosines, take_cosines
-from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, unsigned
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import N_COSINES
 
@@ -78,22 +78,6 @@ def predict_linear_model(
                     vote[c] += forest.category_weights[n_before, k, c]
             n_before += 1
     log_softmax(vote, n_labels)
-
-
-@hot
-def dot(a: Array, b: Array, n: int) -> float:
-    """Return the scalar product of the first n values, in four sums added at once."""
-    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-    whole = n - n % 4
-    for k in range(0, whole, 4):
-        i0, i1, i2, i3 = unsigned(k), unsigned(k + 1), unsigned(k + 2), unsigned(k + 3)
-        s0 += a[i0] * b[i0]
-        s1 += a[i1] * b[i1]
-        s2 += a[i2] * b[i2]
-        s3 += a[i3] * b[i3]
-    for i in range(whole, n):
-        s0 += a[i] * b[i]
-    return (s0 + s1) + (s2 + s3)
 
 
 @hot

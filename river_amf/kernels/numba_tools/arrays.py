@@ -97,6 +97,22 @@ def unsigned(index: int) -> int:
     return np.uint64(index)  # type: ignore[return-value]
 
 
+@hot
+def dot(a: Array, b: Array, n: int) -> float:
+    """Return the scalar product of the first n values, in four sums added at once."""
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    whole = n - n % 4
+    for k in range(0, whole, 4):
+        i0, i1, i2, i3 = unsigned(k), unsigned(k + 1), unsigned(k + 2), unsigned(k + 3)
+        s0 += a[i0] * b[i0]
+        s1 += a[i1] * b[i1]
+        s2 += a[i2] * b[i2]
+        s3 += a[i3] * b[i3]
+    for i in range(whole, n):
+        s0 += a[i] * b[i]
+    return (s0 + s1) + (s2 + s3)
+
+
 DONE = 0
 RELEASED = 1  # done, and some trees no longer keep samples
 INFINITE = 2  # the sample has an infinite value, and nothing has been changed

@@ -1,10 +1,9 @@
 """Trends: ridge regressions beside the trees of a regression, which cannot follow slopes.
 
 One takes the features and their profiles at a fast timescale, the other the features and random
-cosines of them, which can follow any smooth function, at a slow one. Each sample brings them closer
-to their solution by some Gauss-Seidel steps, which never diverge, as the sums with the ridge are
-positive definite (DESIGN.md: trends). A stack of both is the trend, and half of the trees learn
-its residuals.
+cosines of them, which can follow any smooth function, at a slow one. Each sample is a step of
+recursive least squares (DESIGN.md: trends). A stack of both is the trend, and half of the trees
+learn its residuals.
 
 A profile of a feature is what the target is, on average, at values like its own. The range of a
 number is cut into 16 parts, with a mean of the targets at each of the 17 ends, between which a
@@ -16,11 +15,18 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.classification.linear_models import dot
+from river_amf.kernels.features.covariance import (
+    LEAST_DECAY,
+    begin_covariance,
+    kept_share,
+    multiply,
+    settle,
+    shrink,
+)
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import place_of
 from river_amf.kernels.features.standardisation import count_cosines, take_cosines
-from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
+from river_amf.kernels.numba_tools.arrays import Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.target_pool import (
     OF_TRENDS,
@@ -34,16 +40,13 @@ from river_amf.state.layout import LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAV
 
 # The rows of terms of a sample: raw cosines; what the smooth trend takes, which is the constant 1,
 # the cosines standardised and the features standardised; and what the fast one takes, which is the
-# constant 1, and a standardised value and a profile for each feature.
-RAW, SMOOTH_TERMS, FAST_TERMS, VOTERS = 0, 1, 2, 3  # the last is scratch
+# constant 1, and a standardised value and a profile for each feature. The others are scratch.
+RAW, SMOOTH_TERMS, FAST_TERMS, VOTERS, STEP, SCALE = 0, 1, 2, 3, 4, 5
 FAST, SMOOTH = 0, 1  # the trends
 N_VOTERS = N_TRENDS + 1  # of the stack: the mean of the targets is one, too
 FAST_DECAY, SMOOTH_DECAY = 0.99, 0.9998
-FAST_RIDGE, SMOOTH_RIDGE = 1.0, 10.0
-CONSTANT_RIDGE = 1e-3
+VARIANCE_OF_CONSTANT = 1000.0  # at first, as the first target may be far from all others
 COSINE_SCALE = 0.25
-MOST_STEPS = 64  # Gauss-Seidel steps for a sample
-LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a trend or profile forget
 
 PROFILE_DECAY = 0.9995
 WEIGHT, MEAN = 0, 1  # what a profile keeps at each place
@@ -146,59 +149,23 @@ def take_voters(forest: Forest, votes: Array, i: int, voters: Array) -> float:
 @helper
 def learn_trend(forest: Forest, k: int, terms: Array, target: float, weight: float) -> None:
     """Learn a sample in a trend."""
-    n, sums, residuals = 1 + 2 * n_slots_of(forest), forest.fast_sums[0], forest.fast_residuals[0]
-    coefficients, timescale, inputs = forest.fast[0], (FAST_DECAY, FAST_RIDGE), terms[FAST_TERMS]
+    decay, n, x = FAST_DECAY, 1 + 2 * n_slots_of(forest), terms[FAST_TERMS]
+    coefficients, covariance = forest.fast[0], forest.fast_covariance
     if k == SMOOTH:
-        sums, residuals = forest.smooth_sums[0], forest.smooth_residuals[0]
-        coefficients, timescale = forest.smooth[0], (SMOOTH_DECAY, SMOOTH_RIDGE)
-        n, inputs = 1 + N_WAVES + n_slots_of(forest), terms[SMOOTH_TERMS]
-    trend = forest.trends[k]
-    learn_ridge(trend, sums, residuals, coefficients, inputs, n, timescale, target, weight)
-
-
-@helper
-def learn_ridge(
-    trend: Record,
-    sums: Array,
-    residuals: Array,
-    coefficients: Array,
-    terms: Array,
-    n: int,
-    timescale: tuple[float, float],
-    target: float,
-    weight: float,
-) -> None:
-    """Count a sample in the sums of a ridge regression A w = b, and improve its coefficients w."""
-    # `residuals` are b - A w. The weight of the newest sample grows, so that older ones count less.
-    decay, ridge = timescale
-    kept, gain = decay_of(decay, weight)
-    newest = trend["newest_weight"] / max(kept, LEAST_DECAY)
-    gain *= newest
-    error = target - dot(coefficients, terms, n)
-    for j in range(n):
-        value = gain * terms[j]
-        if value != 0.0:
-            residuals[j] += value * error
-            row = sums[j]
-            for i in range(n):
-                row[i] += value * terms[i]
-    j = trend["next_term"]
-    for _ in range(min(n, MOST_STEPS)):
-        own_ridge = newest * (ridge if j > 0 else CONSTANT_RIDGE)
-        row = sums[j]
-        step = (residuals[j] - own_ridge * coefficients[j]) / (row[j] + own_ridge)
-        coefficients[j] += step
-        for i in range(n):
-            residuals[i] -= step * row[i]
-        j = j + 1 if j + 1 < n else 0
-    trend["next_term"] = j
-    if newest > LARGEST_NEWEST:
-        for j in range(n):
-            residuals[j] = settled_sum(residuals[j] / newest)
-            for i in range(n):
-                sums[j, i] = settled_sum(sums[j, i] / newest)
-        newest = 1.0
-    trend["newest_weight"] = newest
+        decay, n, x = SMOOTH_DECAY, 1 + N_WAVES + n_slots_of(forest), terms[SMOOTH_TERMS]
+        coefficients, covariance = forest.smooth[0], forest.smooth_covariance
+    step = terms[STEP]
+    multiply(covariance, VARIANCE_OF_CONSTANT, x, n, step)
+    variance = dot(x, step, n)
+    if not 0.0 <= variance < math.inf:
+        begin_covariance(covariance)
+        return
+    gain = weight / (1.0 + weight * variance)
+    size = gain * (target - dot(coefficients, x, n))
+    for a in range(n):
+        coefficients[a] += size * step[a]
+    kept = kept_share(decay, weight)
+    shrink(covariance, VARIANCE_OF_CONSTANT, step, gain, kept, n, terms[SCALE])
 
 
 @hot
@@ -265,6 +232,8 @@ def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> No
     if newest > LARGEST_NEWEST:
         scale_down(forest.profiles, newest)
         scale_down(forest.category_profiles, newest)
+        settle(forest.fast_covariance)
+        settle(forest.smooth_covariance)
         newest = 1.0
     counters["newest_profile"] = newest
     before = kept * counters["target_weight"]

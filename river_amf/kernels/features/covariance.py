@@ -1,0 +1,79 @@
+"""The covariance of the weights of a linear model, as in recursive least squares.
+
+Rows up to the diagonal are kept, one behind the other, so that the weight of a new input comes
+last. A weight whose variance is 0 is new.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.numba_tools.arrays import Array, dot
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.tree.estimates import decay_of, settled_sum
+
+FIRST_VARIANCE = 0.1  # of a new weight; that of the constant depends on the model
+LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a model forget
+
+
+@hot
+def kept_share(decay: float, weight: float) -> float:
+    """Return the share of earlier evidence that a model keeps at a sample."""
+    return max(decay_of(decay, weight)[0], LEAST_DECAY)
+
+
+@helper
+def multiply(covariance: Array, of_constant: float, x: Array, n: int, out: Array) -> None:
+    """Write the product of a covariance, with weights that are new, and some inputs."""
+    for a in range(n):
+        out[a] = 0.0
+    start = 0
+    for a in range(n):
+        row, x_a = covariance[start:], x[a]
+        if row[a] == 0.0:
+            row[a] = FIRST_VARIANCE if a > 0 else of_constant
+        out[a] += dot(row, x, a + 1)
+        for b in range(a if x_a != 0.0 else 0):
+            out[b] += x_a * row[b]
+        start += a + 1
+
+
+@helper
+def shrink(
+    covariance: Array,
+    of_constant: float,
+    v: Array,
+    gain: float,
+    kept: float,
+    n: int,
+    scale: Array,
+) -> None:
+    """Take the evidence of a sample into a covariance, S <- (S - gain v v') / kept."""
+    # Rows and columns are scaled so that no variance exceeds that at first.
+    for a in range(n):
+        variance = covariance[a * (a + 3) // 2] - gain * v[a] * v[a]
+        if not variance > 0.0:
+            begin_covariance(covariance)
+            return
+        first = FIRST_VARIANCE if a > 0 else of_constant
+        scale[a] = math.sqrt(min(1.0 / kept, first / variance))
+    start = 0
+    for a in range(n):
+        row, s, u = covariance[start:], scale[a], gain * v[a]
+        for b in range(a + 1):
+            row[b] = s * (scale[b] * (row[b] - u * v[b]))
+        start += a + 1
+
+
+@helper
+def begin_covariance(covariance: Array) -> None:
+    """Begin anew with a covariance that rounding, or a damaged file, has left without any use."""
+    for place in range(len(covariance)):
+        covariance[place] = 0.0
+
+
+@helper
+def settle(covariance: Array) -> None:
+    """Set covariances of inputs without any evidence to 0 before they are subnormal."""
+    for place in range(len(covariance)):
+        covariance[place] = settled_sum(covariance[place])
