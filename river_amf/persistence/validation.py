@@ -119,6 +119,8 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
 def _check_features(arrays: dict[str, Array], columns: Array) -> None:
     """Check features, and that words have the columns of features."""
     require(_lies(arrays["features"]["n_recent"], 0, layout.N_RECENT), "n_recent of features")
+    # the first values of a number become edges of its bins
+    require(_lies(arrays["standards"]["n_values"], 0, 2**62), "n_values of features")
     # Kernels replace missing categories by stand-ins and clip values at limits, and turn the codes
     # of categories into places.
     is_category = arrays["is_categorical"].astype(bool)

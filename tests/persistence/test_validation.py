@@ -155,7 +155,7 @@ EDITS = {
         (lambda p, a: p["parameters"].update(max_categories=4), "number of categories"),
     ],
     of_trends: [
-        (put("trends", "next_term", 1, 10**6), "next terms of trends"),
+        (put("standards", "n_values", (0, 0), -7), "n_values of features"),
     ],
     of_late_labels: [
         (put("pending_made_by", None, (0, N_KNOWN), np.nan), "predicted labels"),
