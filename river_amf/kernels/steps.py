@@ -12,14 +12,14 @@ from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vot
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
 from river_amf.kernels.features.sample_weights import weigh_sample
 from river_amf.kernels.numba_tools.arrays import NOTHING, Array, Forest, tree_of
-from river_amf.kernels.numba_tools.compilation import hot
+from river_amf.kernels.numba_tools.compilation import hot, view
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import tree_lacks
 from river_amf.kernels.tree.sample_store import is_keeping_rows, store_row
 from river_amf.state.layout import DELAY, SAMPLE_NUMBER, TREND_THEN
 
 
-@hot
+@view
 def begin_sample(
     forest: Forest,
     values: Array,
@@ -90,7 +90,7 @@ def take_tree_vote(
         by_kind.take_vote(forest, t, x, votes[t, i])
 
 
-@hot
+@view
 def learn_in_tree(
     forest: Forest,
     t: int,
@@ -126,7 +126,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, answer: Array) -> None:
         mean_votes(forest.settings[0], votes, i, answer)
 
 
-@hot
+@view
 def end_sample(
     forest: Forest,
     votes: Array,

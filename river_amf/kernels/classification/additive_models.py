@@ -14,20 +14,13 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.classification.linear_models import TINY_ERROR, log_softmax
-from river_amf.kernels.features.covariance import (
-    LEAST_DECAY,
-    begin_covariance,
-    kept_share,
-    multiply,
-    settle,
-    shrink,
-)
+from river_amf.kernels.features.covariance import begin_covariance, multiply, settle, shrink
+from river_amf.kernels.features.fading import LEAST_DECAY, decay_of, kept_share, settled_sum
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import FIRST_VALUE
 from river_amf.kernels.features.standardisation import count_cosines, take_cosines
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.tree.estimates import decay_of, settled_sum
 from river_amf.state import layout
 from river_amf.state.layout import MOST_TERMS, N_ADDITIVE, N_COMMON
 

@@ -8,18 +8,11 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.features.fading import settled_sum
 from river_amf.kernels.numba_tools.arrays import Array, dot
-from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.tree.estimates import decay_of, settled_sum
+from river_amf.kernels.numba_tools.compilation import helper
 
 FIRST_VARIANCE = 0.1  # of a new weight; that of the constant depends on the model
-LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a model forget
-
-
-@hot
-def kept_share(decay: float, weight: float) -> float:
-    """Return the share of earlier evidence that a model keeps at a sample."""
-    return max(decay_of(decay, weight)[0], LEAST_DECAY)
 
 
 @helper

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.features.fading import NEGLIGIBLE
 from river_amf.kernels.numba_tools.arrays import Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
 
@@ -17,7 +18,6 @@ FEW_VALUES = 20  # after these, an outlier is clipped before it is counted, to
 LARGEST_STEP = 10.0  # so many standard deviations
 LARGEST_DEVIATION = 1e150  # its square is finite
 LEAST_VARIANCE = 1e-28  # of the square of the mean; below that the feature is a constant
-NEGLIGIBLE = 1e-290  # means and variances that fade become 0 there, as subnormal numbers are slow
 
 
 @helper

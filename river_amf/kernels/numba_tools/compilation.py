@@ -143,7 +143,8 @@ def hot(function: F) -> F:
 
 def view(function: F) -> F:
     """Insert the source of a helper into its callers, before compilation."""
-    # For helpers that return arrays, which Numba cannot do without reference counting.
+    # For helpers that return arrays, which Numba cannot do without reference counting, and large
+    # ones, whose code is optimized again with that of each caller.
     return cast(F, _njit_helper(function, inline="always"))
 
 

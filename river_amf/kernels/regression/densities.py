@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.features.fading import decay_of
 from river_amf.kernels.numba_tools.arrays import Array, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.tree.estimates import SWITCHING, decay_of, settled, softplus
+from river_amf.kernels.tree.estimates import SWITCHING, settled, softplus
 from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, MEAN, SQUARES
 
 PRIOR_WEIGHT = 1.0  # kappa, of the parent's estimate

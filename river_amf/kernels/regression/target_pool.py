@@ -15,9 +15,10 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.features.fading import decay_of, settled_sum
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.tree.estimates import decay_of, settled_sum, slowed
+from river_amf.kernels.tree.estimates import slowed
 from river_amf.state import layout
 from river_amf.state.layout import LEAF, LOCATION, LOWER, N_ERRORS, N_TRENDS, SPREAD, UPPER
 

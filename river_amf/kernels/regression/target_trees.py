@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.features.fading import decay_of, settled_sum
 from river_amf.kernels.numba_tools.arrays import NONE, NOTHING, Array, Forest, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.densities import estimate_of, score_target, spread_about
@@ -167,11 +168,9 @@ def update_error_variance(
             count_loss(state, min(square, most) / most if most > 0.0 else 0.0, weight)
         if state["error_weight"] > ENOUGH and variance > 0.0:
             square = min(square, LARGEST_ERROR * LARGEST_ERROR * variance)
-        decay, gain = estimates.decay_of(ERROR_DECAY, weight)
+        decay, gain = decay_of(ERROR_DECAY, weight)
         state["error_weight"] = decay * state["error_weight"] + gain
-        state["error_squares"] = (
-            estimates.settled_sum(decay * state["error_squares"]) + gain * square
-        )
+        state["error_squares"] = settled_sum(decay * state["error_squares"]) + gain * square
     root = state["root"]
     total = forest.targets[t, root, SQUARES] / forest.nodes[t, root]["n_samples"]
     variance = total

@@ -15,14 +15,8 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.features.covariance import (
-    LEAST_DECAY,
-    begin_covariance,
-    kept_share,
-    multiply,
-    settle,
-    shrink,
-)
+from river_amf.kernels.features.covariance import begin_covariance, multiply, settle, shrink
+from river_amf.kernels.features.fading import LEAST_DECAY, decay_of, kept_share, settled_sum
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import place_of
 from river_amf.kernels.features.standardisation import count_cosines, take_cosines
@@ -35,7 +29,6 @@ from river_amf.kernels.regression.target_pool import (
     stacked,
     winsorized,
 )
-from river_amf.kernels.tree.estimates import decay_of, settled_sum
 from river_amf.state.layout import LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAVES
 
 # The rows of terms of a sample: raw cosines; what the smooth trend takes, which is the constant 1,

@@ -16,17 +16,7 @@ from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import DELAY, FADED_COUNTS, FADED_SHARE, FADED_SUM
 
-NEGLIGIBLE = 1e-290  # sums become 0 there, as subnormal numbers are slow
 DELAY_SCALE = 10.0  # delay in samples at which the rates of learning from predictions are halved
-
-
-@hot
-def decay_of(factor: float, weight: float) -> tuple[float, float]:
-    """Return the factor by which a sum fades at a sample, and the weight of the sample in it."""
-    if weight == 1.0:
-        return factor, 1.0
-    exponent = weight * math.log(factor)
-    return math.exp(exponent), math.expm1(exponent) / (factor - 1.0)
 
 
 @hot
@@ -34,12 +24,6 @@ def slowed(weight: float, context: Array) -> float:
     """Return a weight that shrinks with the delay of a label."""
     # As that many steps add up before the effect of the first is seen.
     return weight / (1.0 + context[DELAY] / DELAY_SCALE)
-
-
-@hot
-def settled_sum(total: float) -> float:
-    """Return a sum of either sign that has faded, or 0 if it is negligible."""
-    return total if abs(total) > NEGLIGIBLE else 0.0
 
 
 SCALE = 2.0**512  # the odds of a node are divided by powers of this to stay within float64

@@ -1,0 +1,31 @@
+"""Sums that fade with every sample."""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.numba_tools.compilation import hot
+
+NEGLIGIBLE = 1e-290  # sums become 0 there, as subnormal numbers are slow
+LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a model forget
+
+
+@hot
+def decay_of(factor: float, weight: float) -> tuple[float, float]:
+    """Return the factor by which a sum fades at a sample, and the weight of the sample in it."""
+    if weight == 1.0:
+        return factor, 1.0
+    exponent = weight * math.log(factor)
+    return math.exp(exponent), math.expm1(exponent) / (factor - 1.0)
+
+
+@hot
+def kept_share(decay: float, weight: float) -> float:
+    """Return the share of earlier evidence that a model keeps at a sample."""
+    return max(decay_of(decay, weight)[0], LEAST_DECAY)
+
+
+@hot
+def settled_sum(total: float) -> float:
+    """Return a sum of either sign that has faded, or 0 if it is negligible."""
+    return total if abs(total) > NEGLIGIBLE else 0.0
