@@ -153,6 +153,7 @@ EDITS = {
         (codes(lambda codes: [codes[0] - 6000, *codes[1:]]), "codes of categories"),
         (codes(lambda codes: [*map(float, codes)]), "codes of categories"),
         (lambda p, a: p["parameters"].update(max_categories=4), "number of categories"),
+        (lambda p, a: p["parameters"].update(max_features=3), "number of features"),
     ],
     of_trends: [
         (put("trends", "next_term", 1, 10**6), "next terms of trends"),
