@@ -66,9 +66,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         values of the row, so do not change them between predicting and learning. With 0, each label
         is scored as if it came at once.
     vote
-        `"mean"` averages the trees, as in the paper. `"learned"` multiplies powers of their
-        probabilities: a logarithmic opinion pool[^5], whose weights for trees and labels follow the
-        gradient of the log-loss, one step per sample.
+        `"mean"` averages the trees, as in the paper, which is under-confident. `"learned"`
+        multiplies powers of their probabilities: a logarithmic opinion pool[^5], whose weights for
+        trees and labels follow the gradient of the log-loss, one step per sample; its probabilities
+        are close to frequencies.
     linear
         Whether a learned vote combines linear models with the trees, each with a weight of its own:
         a logistic regression on the standardised features and the categories[^6]; one on 100 random
