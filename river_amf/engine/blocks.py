@@ -294,10 +294,7 @@ def _run_chunk(
 def _calls(
     arena: Arena, block: Block, rows: range, n_jobs: int, missing: set[int]
 ) -> list[Callable[[], None]]:
-    """Return calls that run rows through all trees and experts, one for each thread.
-
-    They add to a set what a tree has run out of.
-    """
+    """Return calls that run rows through all parts, and add to a set what one has run out of."""
 
     def run(first: int, end: int) -> None:  # which keeps the arrays alive
         of_block = block.address, rows.start, rows.stop
@@ -316,11 +313,7 @@ def _calls(
 
 
 def run_in_threads(calls: Sequence[Callable[[], object]], parts: list[Guarded]) -> None:
-    """Make some calls, the first in this thread, and raise what one of them raises.
-
-    They become `parts`: pending steps, which one thread at a time can make until they are made.
-    After an exception, `finish` makes what is left, or waits for it.
-    """
+    """Make some calls, the first in this thread; `finish` makes what an exception leaves."""
     parts[:] = map(Guarded, calls)
     for part in parts[1:]:
         # `threading.Thread` takes locks, for which a signal handler could wait forever.
