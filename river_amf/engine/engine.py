@@ -186,7 +186,7 @@ class Engine(Guarded):
             schema.use()
 
         self.publish(learned, has_begun, learn)
-        if schema.words is None:
+        if schema is not before and schema.words is None:
             self.width.note_growth(len(before), len(schema), schema.warned)
 
     def publish(

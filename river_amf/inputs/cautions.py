@@ -55,7 +55,7 @@ def _is_number(category: Hashable) -> bool:
 
 def warn_of_ignored(names: Sequence[Hashable], n_features: int, warned: set[Hashable]) -> None:
     """Warn of names beyond the bound on features, unless that is among what is `warned` of."""
-    if names and IGNORED not in warned:
+    if IGNORED not in warned:
         warn(
             f"feature {shown(min(names, key=column_order))} is ignored, and so is any other new "
             f"one: there are {n_features} already, the most that max_features allows"

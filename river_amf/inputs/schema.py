@@ -289,7 +289,7 @@ class Schema:
         wrong = reading.mismatches.items()  # a weight of 0 settles the kind of no feature
         found = {name: m for name, m in wrong if weight > 0.0 or self.is_known(name)}
         warn_of_mismatches(found, self.warned)
-        if weight > 0.0:
+        if weight > 0.0 and reading.ignored:
             warn_of_ignored(reading.ignored, self._max_features, self.warned)
         return reading._replace(y=y, label=label)
 
@@ -342,13 +342,16 @@ class Schema:
 
     def _within_bounds(self, reading: Reading) -> Reading:
         """Return a reading without the new features for which there is no room."""
-        categorical = sorted(reading.categorical, key=column_order)
-        without_column = categorical[max(self._max_split_words - len(self), 0) :]
-        new = {*reading.numeric, *categorical} - {*without_column}
-        beyond = sorted(new, key=column_order)[max(self.n_free, 0) :]
-        ignored = {*without_column, *beyond}
-        if not ignored:
+        n_new = len(reading.numeric) + len(reading.categorical)
+        if n_new == 0:
             return reading
+        n_columns, n_free = max(self._max_split_words - len(self), 0), self.n_free
+        if n_new <= n_free and len(reading.categorical) <= n_columns:
+            return reading
+        categorical = sorted(reading.categorical, key=column_order)
+        new = sorted(reading.numeric + categorical[:n_columns], key=column_order)
+        beyond = new[n_free:]
+        ignored = {*categorical[n_columns:], *beyond}
         return Reading(
             row={name: number for name, number in reading.row.items() if name not in ignored},
             numeric=[name for name in reading.numeric if name not in ignored],
