@@ -39,6 +39,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     max_categories
         Maximum number of categories of each feature. One more replaces the category that was
         learned longest ago, with all that was learned about it. `None` means no limit.
+    max_features
+        Maximum number of features, for names that keep coming: further ones are ignored, with one
+        warning. With `absent="zero"` each word counts, none is forgotten, and there are at most
+        `max_words` features, too. `None` means no limit.
     absent
         The meaning of a feature that is absent from a sample: `"missing"`, or `"zero"` for sparse
         samples such as bags of words. With `"missing"`, a missing category is one more category,
@@ -62,9 +66,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         values of the row, so do not change them between predicting and learning. With 0, each label
         is scored as if it came at once.
     vote
-        `"mean"` averages the trees, as in the paper. `"learned"` multiplies powers of their
-        probabilities: a logarithmic opinion pool[^5], whose weights for trees and labels follow the
-        gradient of the log-loss, one step per sample.
+        `"mean"` averages the trees, as in the paper, which is under-confident. `"learned"`
+        multiplies powers of their probabilities: a logarithmic opinion pool[^5], whose weights for
+        trees and labels follow the gradient of the log-loss, one step per sample; its probabilities
+        are close to frequencies.
     linear
         Whether a learned vote combines linear models with the trees, each with a weight of its own:
         a logistic regression on the standardised features and the categories[^6]; one on 100 random
@@ -199,6 +204,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         *,
         max_nodes: int | None = None,
         max_categories: int | None = None,
+        max_features: int | None = None,
         absent: str = "missing",
         on_mismatch: str = "raise",
         max_delayed_labels: int = 10_000,
@@ -388,6 +394,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
         *,
         max_nodes: int | None = 5000,
         max_categories: int | None = 5000,
+        max_features: int | None = None,
         absent: str = "missing",
         on_mismatch: str = "raise",
         max_delayed_labels: int = 10_000,

@@ -6,9 +6,9 @@ import copy
 import inspect
 import math
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
@@ -26,8 +26,6 @@ from river_amf.persistence.validation import FileError, adopted
 from river_amf.persistence.values import from_json, to_json
 from river_amf.state import arena
 from river_amf.state.layout import REGRESSION
-
-_Result = TypeVar("_Result")
 
 _ONE = 1.0  # the default weight, recognized by identity, so that it needs no check
 
@@ -65,10 +63,6 @@ class Forest(Ensemble, Saved, Parameters):
             self._engine.run(int)  # which finishes what an interrupted call has left
         return self._engine
 
-    def _read(self, call: Callable[..., _Result], *arguments: Any) -> _Result:
-        """Call a function that reads the forest, while no other thread changes it."""
-        return self._engine.run(call, *arguments)
-
     @property
     def fading_share(self) -> float:
         """Share of what fades in recent predictions, from 0 to 1.
@@ -86,7 +80,7 @@ class Forest(Ensemble, Saved, Parameters):
         """
         if self.fading_factor is None:
             return math.nan
-        return self._read(self._engine.faded_share)
+        return self._engine.run(self._engine.faded_share)
 
     @property
     def memory_usage(self) -> int:
@@ -101,7 +95,7 @@ class Forest(Ensemble, Saved, Parameters):
         >>> AMFClassifier().memory_usage < 10_000
         True
         """
-        return self._read(self._engine.nbytes)
+        return self._engine.run(self._engine.nbytes)
 
     _raw_memory_usage = memory_usage  # instead of river's own sum over all objects
 
@@ -111,7 +105,7 @@ class Forest(Ensemble, Saved, Parameters):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         twin = memo[id(self)] = type(self).__new__(type(self))
-        memo[id(self._engine)] = engine_of(self, *self._read(content_of, self._engine))
+        memo[id(self._engine)] = engine_of(self, *self._engine.run(content_of, self._engine))
         twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return twin
 
@@ -137,7 +131,7 @@ class Forest(Ensemble, Saved, Parameters):
             name: sys.intern(value) if type(value) is str else value
             for name, value in self.__dict__.items()
         }
-        return state | {"_engine": self._read(content_of, self._engine)}
+        return state | {"_engine": self._engine.run(content_of, self._engine)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         header, arrays = state.pop("_engine")
@@ -155,7 +149,7 @@ class Forest(Ensemble, Saved, Parameters):
             name: to_json(float(value) if isinstance(value, Fraction) else value, name)
             for name, value in self._parameters.items()
         }
-        header, arrays = self._read(content_of, self._engine, to_json)
+        header, arrays = self._engine.run(content_of, self._engine, to_json)
         return {"parameters": parameters} | header, arrays
 
     @classmethod
@@ -239,7 +233,7 @@ class Forest(Ensemble, Saved, Parameters):
         """
         from river_amf.explain.debug import explain  # pandas takes half a second to load
 
-        return self._read(explain, self, x, tree)
+        return self._engine.run(explain, self, x, tree)
 
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from a block of samples, with the same result as `learn_one` row by row.
@@ -293,7 +287,7 @@ class Forest(Ensemble, Saved, Parameters):
     def _predict_block(self, X: Any, levels: Sequence[float] = (0.0,)) -> list[BlockAnswers]:
         """Return the predictions for a block, once with quantiles at each of these levels."""
         rows = self._rows_of(X, self._frame_of(X))
-        return self._read(predict_block, self._engine, rows, self.n_jobs, levels)
+        return self._engine.run(predict_block, self._engine, rows, self.n_jobs, levels)
 
     def _learn_block(self, X: Any, y: Any, w: Any, *, predicts: bool) -> BlockAnswers:
         """Learn a block of rows; if `predicts`, predict each one before it is learned."""
@@ -303,4 +297,4 @@ class Forest(Ensemble, Saved, Parameters):
         labels = read(y, len(frame))
         frames.check_order(X, y=y, w=w)
         rows = self._rows_of(X, frame)._replace(labels=labels, weights=weights)
-        return self._read(learn_block, self._engine, rows, self, predicts)
+        return self._engine.run(learn_block, self._engine, rows, self, predicts)

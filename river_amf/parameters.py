@@ -145,6 +145,7 @@ class Parameters(CheckedParameters):
     n_estimators: int = _declare(integer(1, MOST_TREES))
     max_nodes: int | None = _declare(integer(1, optional=True))
     max_categories: int | None = _declare(integer(1, optional=True))
+    max_features: int | None = _declare(integer(1, optional=True))
     absent: str = _declare(one_of("missing", "zero"), CLASSIFICATION, "missing")
     on_mismatch: str = _declare(one_of("raise", "missing"))
     max_delayed_labels: int = _declare(integer(0))

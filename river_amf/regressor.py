@@ -58,7 +58,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     ----------
     n_estimators
         Number of trees.
-    max_nodes, max_categories, on_mismatch, max_delayed_labels
+    max_nodes, max_categories, max_features, on_mismatch, max_delayed_labels
         As in `AMFClassifier`. Without a limit of nodes, a tree gets up to two per sample.
     vote
         `"mean"` averages the trees. `"learned"` stacks[^5] all experts there are: a small ridge
@@ -139,6 +139,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         *,
         max_nodes: int | None = None,
         max_categories: int | None = None,
+        max_features: int | None = None,
         on_mismatch: str = "raise",
         max_delayed_labels: int = 10_000,
         vote: str = "learned",
@@ -405,6 +406,7 @@ class AdaptiveAMFRegressor(AMFRegressor):
         *,
         max_nodes: int | None = 5000,
         max_categories: int | None = 5000,
+        max_features: int | None = None,
         on_mismatch: str = "raise",
         max_delayed_labels: int = 10_000,
         vote: str = "learned",

@@ -32,6 +32,7 @@ VARIANTS = {
     "restarts": {"drift_threshold": 0.01},
     "adaptive": {"kind": AdaptiveAMFClassifier},
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},
+    "few features": {"max_features": 5},
     "adaptive, budget": {"kind": AdaptiveAMFClassifier, "max_nodes": 151},
     "words": {"kind": AdaptiveAMFClassifier, "absent": "zero"},
     "few words": {"absent": "zero", "max_words": 4, "split_intensity": "relevance"},

@@ -55,6 +55,7 @@ PARAMETERS = st.fixed_dictionaries(
         "split_pure": st.booleans(),
         "max_nodes": st.sampled_from([1, 2, 3, 7, 15]),
         "max_categories": st.sampled_from([1, 2, 3]),
+        "max_features": st.sampled_from([1, 2, 3]),
         "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
         "vote": st.just("learned"),
         "linear": st.just(True),
@@ -104,6 +105,7 @@ PARAMETERS_OF_NUMBERS = st.fixed_dictionaries(
     optional={
         "max_nodes": st.sampled_from([1, 2, 3, 7, 15]),
         "max_categories": st.sampled_from([1, 2, 3]),
+        "max_features": st.sampled_from([1, 2, 3]),
         "split_intensity": st.sampled_from(["range", "relevance", "unit"]),
         "vote": st.just("mean"),
         "linear": st.just(True),

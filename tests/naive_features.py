@@ -273,9 +273,9 @@ class Row:
 class Columns:
     """The features of a forest: their columns, and how samples are read.
 
-    A forest defines `split_intensity`, `max_categories`, `on_mismatch`, and a function `measure`:
-    the relevance that follows from the buckets of a feature's values, the values (None for
-    categories), the targets and the weights of its samples.
+    A forest defines `split_intensity`, `max_categories`, `max_features`, `on_mismatch`, and a
+    function `measure`: the relevance that follows from the buckets of a feature's values, the
+    values (None for categories), the targets and the weights of its samples.
     """
 
     relevance_floor = RELEVANCE_FLOOR
@@ -358,6 +358,8 @@ class Columns:
         dropped = []
         for name in sorted(x, key=lambda name: (type(name).__name__, repr(name))):
             if name not in self.columns:
+                if len(self.columns) == self.max_features:
+                    continue
                 self.columns[name] = Column(len(self.columns), not is_number(x[name]), self)
             if self.columns[name].add(x[name]):
                 dropped.append(self.columns[name].index)

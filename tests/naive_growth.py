@@ -344,6 +344,7 @@ class GrowingForest(Columns):
         "use_aggregation": True,
         "max_nodes": None,
         "max_categories": None,
+        "max_features": None,
         "split_intensity": "range",
         "fading_factor": None,
         "drift_threshold": None,

@@ -19,6 +19,7 @@ REGRESSORS = {
     "relevance": {"split_intensity": "relevance"},
     "restarts": {"drift_threshold": 0.01},
     "few categories": {"max_categories": 4, "split_intensity": "relevance"},
+    "few features": {"max_features": 5},
     "mean": {"vote": "mean"},
     "last target": {"recent": "target"},
     "linear": {"linear": True, "max_nodes": 101},

@@ -55,8 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             arguments = parser.parse_args(argv)
             with warnings.catch_warnings():
-                # reported when the file was read
-                warnings.filterwarnings("ignore", "feature .* holds categories, but its first")
+                # reported when the file was read; and advice for which there is no option
+                for text in ("feature .* holds categories, but its first", "there are .* features"):
+                    warnings.filterwarnings("ignore", text)
                 return int(arguments.run(arguments))
         finally:
             sys.stdout.flush()  # here, where an error has a line of its own

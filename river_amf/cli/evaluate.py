@@ -14,12 +14,18 @@ from river_amf import persistence
 from river_amf.cli import options
 from river_amf.cli.predict import prediction_writer
 from river_amf.evaluation import EvaluationError, Stream
-from river_amf.evaluation.comparison import TITLES, Run, attempt, cell_text, comparison_of
+from river_amf.evaluation.comparison import (
+    TITLES,
+    WINDOWS,
+    Run,
+    attempt,
+    cell_text,
+    comparison_of,
+)
 from river_amf.evaluation.loading import reason_of
 from river_amf.evaluation.metrics import make_metrics, naive_scores
 from river_amf.evaluation.models import TASKS, describe
 from river_amf.evaluation.prequential import Step, round_interval, warm_up_model
-from river_amf.evaluation.recording import Steps
 from river_amf.evaluation.report import report_of
 from river_amf.evaluation.streams import CLASSIFICATION, ROWS
 from river_amf.inputs.encoding import ascending
@@ -52,11 +58,12 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     options.check_outputs(arguments, "predictions", "save", "html")
     stream, is_recorded = options.load_chosen(arguments), arguments.html is not None
-    if is_recorded:  # the steps of a page depend on the number of samples
+    if is_recorded:  # the windows of a page depend on the number of samples
         stream = stream.complete()
     metrics = make_metrics(arguments.metrics, stream.task, stream.samples, stream.name)
     model = _make_model(arguments, stream)
-    run = Run(metrics, None, Steps(stream.n_samples) if is_recorded else None, arguments.delay)
+    window = round_interval(stream.n_samples, WINDOWS) if is_recorded else 0
+    run = Run(metrics, window, records=is_recorded, delay=arguments.delay)
     *titles, last = options.title_lines(stream, arguments)
     print(*titles, f"{last}; {describe(model)}", sep="\n")
     warm_up_model(model.clone(), stream.samples)
@@ -129,7 +136,7 @@ def _write_page(arguments: argparse.Namespace, stream: Stream, run: Run) -> None
     samples = [*itertools.islice(stream, run.n_samples)]
     for name in task.naive_baselines:
         if name not in runs:
-            runs[name] = Run(run.metrics, None, run.steps, run.delay)
+            runs[name] = Run(run.metrics, run.window, records=True, delay=run.delay)
             attempt(runs[name], task.maker(name, None), samples, disable=True)
     comparison = comparison_of(stream, runs, task.naive_baselines)
     report_of(comparison, arguments.seed).save(arguments.html)

@@ -25,6 +25,7 @@ from river_amf.engine.growth import Learned, growth_factor, with_ready
 from river_amf.engine.lock import Guarded
 from river_amf.engine.restoring import content_of, engine_of
 from river_amf.engine.settings import Parameters, largest_total
+from river_amf.inputs.cautions import warn_of_numbers
 from river_amf.inputs.columns import (
     NewCategory,
     encode_to_learn,
@@ -35,7 +36,6 @@ from river_amf.inputs.columns import (
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID, in_row
 from river_amf.inputs.kinds import check_totals
-from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
 from river_amf.state.arena import Arena, Block
 
@@ -194,7 +194,7 @@ class _Learner:
         """Do what `_odd_rows` does by learning all rows in a copy."""
         # A word may be forgotten on the way, and come back as the name of a category.
         engine, twin = self.engine, engine_of(self.parameters, *content_of(self.engine))
-        twin.warned, twin.schema.warned = engine.warned, engine.schema.warned
+        twin.schema.warned = engine.schema.warned
         rows = range(len(self.rows.weights))
         for row in rows:
             in_row(row, twin.learn_any, *self.rows.labeled_at(row), self.parameters)
@@ -227,6 +227,8 @@ class _Learner:
         stop = rows.start + n_rows
         if n_rows:
             warn_of_numbers(schema, [(feature, category) for *_, feature, category in new])
+            for row in rows[: min(n_rows, engine.width.n_left)]:
+                engine.width.count(self.rows.at(row), schema)
             some = slice(rows.start, stop)
             targets = schema.labels.encode(self.rows.labels, range(rows.start, stop))
             block = Block(values, targets, self.rows.weights[some], self.answers[some])
@@ -292,10 +294,7 @@ def _run_chunk(
 def _calls(
     arena: Arena, block: Block, rows: range, n_jobs: int, missing: set[int]
 ) -> list[Callable[[], None]]:
-    """Return calls that run rows through all trees and experts, one for each thread.
-
-    They add to a set what a tree has run out of.
-    """
+    """Return calls that run rows through all parts, and add to a set what one has run out of."""
 
     def run(first: int, end: int) -> None:  # which keeps the arrays alive
         of_block = block.address, rows.start, rows.stop
@@ -314,11 +313,7 @@ def _calls(
 
 
 def run_in_threads(calls: Sequence[Callable[[], object]], parts: list[Guarded]) -> None:
-    """Make some calls, the first in this thread, and raise what one of them raises.
-
-    They become `parts`: pending steps, which one thread at a time can make until they are made.
-    After an exception, `finish` makes what is left, or waits for it.
-    """
+    """Make some calls, the first in this thread; `finish` makes what an exception leaves."""
     parts[:] = map(Guarded, calls)
     for part in parts[1:]:
         # `threading.Thread` takes locks, for which a signal handler could wait forever.

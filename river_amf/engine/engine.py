@@ -20,10 +20,10 @@ from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
 from river_amf.engine.settings import Parameters, begin, largest_total, schema_of
 from river_amf.explain.experts import ExpertOutputs
+from river_amf.inputs.cautions import Width, warn_of_numbers
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets
-from river_amf.inputs.mismatch import warn_of_numbers
 from river_amf.inputs.schema import Reading, Schema
 from river_amf.kernels import DONE, INFINITE, NONE, OCCUPIED, RELEASED, TOO_HEAVY
 from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
@@ -46,7 +46,7 @@ class Engine(Guarded):
         super().__init__()
         self.learned = Learned(Schema(labels), None)
         self.late = LateLabels()
-        self.warned: set[Hashable] = set()  # of the first schema
+        self.width = Width()
         self.predict, self.learn = _FIRST_CALLS
 
     @property
@@ -76,9 +76,8 @@ class Engine(Guarded):
     def extensible(self, parameters: Parameters) -> Learned:
         """Return schema and arena, with columns for words that the kernels have chosen."""
         if self.arena is None:
-            return Learned(
-                schema_of(parameters, self.schema.labels, self.warned), begin(parameters)
-            )
+            schema = self.schema
+            return Learned(schema_of(parameters, schema.labels, schema.warned), begin(parameters))
         return with_columns(self.learned) if self._has_chosen() else self.learned
 
     def _has_chosen(self) -> bool:
@@ -95,13 +94,15 @@ class Engine(Guarded):
             label = schema.labels.get(y)
         except TypeError:  # which `Schema.read` raises with a better text
             label = None
-        if label is None or weight == 0.0 or self._has_chosen() or schema.encode(x) is None:
+        is_special = weight == 0.0 or self._has_chosen() or self.width.n_left
+        if label is None or is_special or schema.encode(x) is None:
             learned = self.extensible(parameters) if weight > 0.0 or arena is None else self.learned
             reading = learned.schema.read(x, y, weight)
             if weight == 0.0:
                 self.late.take_back(schema, arena, reading.row)
                 return
             warn_of_numbers(learned.schema, reading.categories)
+            self.width.count(x, learned.schema)
             if reading.label is None or reading.brings or learned is not self.learned:
                 self._learn_new(learned, reading, weight, parameters)
                 return
@@ -185,6 +186,8 @@ class Engine(Guarded):
             schema.use()
 
         self.publish(learned, has_begun, learn)
+        if schema is not before and schema.words is None:
+            self.width.note_growth(len(before), len(schema), schema.warned)
 
     def publish(
         self, learned: Learned, has_begun: Callable[[], bool], learn: Callable[[], None]
@@ -318,7 +321,7 @@ class Engine(Guarded):
         """Learn any sample, and make the closure `learn` if there is none."""
         self.settle()
         self.learn_any(x, y, weight, parameters)
-        is_fast = self.arena is not None and self.schema.words is None
+        is_fast = self.arena is not None and self.schema.words is None and not self.width.n_left
         if is_fast and self.learn is _FIRST_CALLS[1]:
             self.learn = _fast_learn(self.learned)
 

@@ -85,9 +85,10 @@ def _schema_of(
         require(is_sound, "list of words, some of which are categories,")
         shared = {word: word for word in schema.words}  # with columns, or a pickle would hold two
         names = [shared.get(name, name) for name in names]
-    return schema.replacing(
-        _columns={name: column for column, name in enumerate(names)}, _categories=codings
-    )
+    columns = {name: column for column, name in enumerate(names)}
+    schema = schema.replacing(_columns=columns, _categories=codings)
+    require(schema.n_free >= 0, "number of features")
+    return schema
 
 
 def _distinct(read: Callable[[Any], Any], items: list[Any]) -> list[Hashable]:

@@ -138,9 +138,11 @@ def schema_of(parameters: Parameters, labels: Any, warned: set[Hashable]) -> Sch
     return Schema(
         labels,
         max_categories=bound_of(parameters),
+        max_features=most_features(parameters),
         n_classes=parameters.n_classes,
         max_split_words=most_columns(parameters) if has_words(parameters) else None,
-        warned=warned if parameters.on_mismatch == "missing" else None,
+        fills_mismatches=parameters.on_mismatch == "missing",
+        warned=warned,
     )
 
 
@@ -161,6 +163,14 @@ def most_columns(parameters: Parameters) -> int:
     # Words with columns are never forgotten, and make up half of all words at most.
     bound = parameters.max_words
     return min(int(parameters.max_split_words), NO_LIMIT if bound is None else int(bound) // 2)
+
+
+def most_features(parameters: Parameters) -> int:
+    """Return how many features there may be."""
+    bound, most_words = parameters.max_features, parameters.max_words
+    if bound is None or not has_words(parameters) or most_words is None:
+        return NO_LIMIT if bound is None else int(bound)
+    return min(int(bound), int(most_words))  # so that words are ignored before any is forgotten
 
 
 def bound_of(parameters: Parameters) -> int | None:

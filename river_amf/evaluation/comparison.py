@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -17,13 +18,13 @@ from river_amf.evaluation.loading import read_pairs, read_source, reason_of
 from river_amf.evaluation.metrics import Metric, Metrics, Scores, make_metrics
 from river_amf.evaluation.models import FORESTS, TASKS, Maker, Model, by_name, of_models
 from river_amf.evaluation.prequential import Step, round_interval, test_then_train, warm_up_model
-from river_amf.evaluation.recording import Recorder, Steps, number_of
+from river_amf.evaluation.recording import Recorder, number_of
 from river_amf.evaluation.streams import Sample, Stream, shorten
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.inputs.kinds import printable
 from river_amf.parameters import flag, integer
 
-_WINDOWS = 30  # by default, approximately
+WINDOWS = 50  # by default, approximately
 TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
 # of the target's unit and any size
 _FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
@@ -33,27 +34,24 @@ _FORMATS |= {"n_samples": ".0f", "us_per_sample": ".1f"}
 class Run:
     """The run of one model over a stream, and its results.
 
-    Without a `window`, a number of samples, there are no rows; without `steps` nothing is recorded.
+    Without a `window`, a number of samples, there are no rows. With `records`, there are windows,
+    and their rows have all that a report shows.
     """
 
     def __init__(
-        self,
-        metrics: Metrics,
-        window: int | None = None,
-        steps: Steps | None = None,
-        delay: int = 0,
+        self, metrics: Metrics, window: int = 0, *, records: bool = False, delay: int = 0
     ) -> None:
         integer(0)("delay", delay)
-        self.metrics, self.steps, self.delay = metrics, steps, delay
+        self.metrics, self.window, self.delay, self._records = metrics, window, delay, records
         self.status = "not run"  # "ok", or why the run is incomplete
         self.has_failed = False
         self.n_samples = 0
         # the metrics and costs over the samples learned; NaN if the model failed
         self.figures = dict.fromkeys((*metrics, "us_per_sample", "memory"), math.nan)
-        self.rows: list[dict[str, float]] = []  # n_samples and metrics of windows
+        self.rows: list[dict[str, float]] = []  # of windows: n_samples, metrics and what else
         self.recorder: Recorder | None = None
         self.model: Any = None
-        self._window, self._seconds = window, 0.0
+        self._seconds = 0.0
         self._scores = Scores(metrics)
         self._in_window = Scores(metrics if window else {})
 
@@ -63,7 +61,7 @@ class Run:
         """Make a model and run it, and call a function after each step; all errors are raised."""
         try:
             self.model = make()
-            self.recorder = None if self.steps is None else Recorder(self.model, self.steps)
+            self.recorder = Recorder(self.model) if self._records else None
             for step in test_then_train(self.model, samples, self.delay):
                 self._add(step)
                 on_step(step)
@@ -76,8 +74,6 @@ class Run:
             self.status = f"interrupted after {self.n_samples} samples"
             raise
         finally:
-            if self.recorder is not None:
-                self.recorder.end_step()
             if self.n_samples and not self.has_failed:
                 self.measure()
                 self._close_window()
@@ -97,13 +93,17 @@ class Run:
         self._in_window.add(step)
         if self.recorder is not None:
             self.recorder.learned(step)
-        if self._window and step.n % self._window == 0:
+        if self.window and step.n % self.window == 0:
             self._close_window()
 
     def _close_window(self) -> None:
         """Add the row of the current window, if it has any samples."""
-        if self._window and (not self.rows or self.n_samples > self.rows[-1]["n_samples"]):
-            self.rows.append({"n_samples": self.n_samples, **self._in_window.get()})
+        if self.window and (not self.rows or self.n_samples > self.rows[-1]["n_samples"]):
+            row = {"n_samples": self.n_samples, **self._in_window.get()}
+            if self.recorder is not None:
+                so_far = {f"cumulative {name}": v for name, v in self._scores.get().items()}
+                row |= so_far | self.recorder.end_window()
+            self.rows.append(row)
             self._in_window = Scores(self.metrics)
 
 
@@ -205,7 +205,7 @@ def compare(
         The targets of a table, of shape (n_samples,), or the column that holds them; by default the
         column `target`, or else the last one.
     window
-        Number of samples per window of the curves; by default a round number for about thirty.
+        Number of samples per window of the curves; by default a round number for about fifty.
     limit
         Maximum number of samples. Required for an endless stream.
     seed
@@ -219,7 +219,7 @@ def compare(
         Number of predictions from that of a sample, with it, until its label comes, as in river:
         with 0 or 1 it comes at once.
     record
-        Whether to record what `report` shows, with its models and its windows.
+        Whether to record what `report` shows, with its models.
 
     Examples
     --------
@@ -245,9 +245,8 @@ def compare(
     options: Any = {"reason": reason, "has_words": stream.text is not None}
     makers = {name: chosen.maker(model, seed, **options) for name, model in named.items()}
     columns = make_metrics(metrics or (), chosen.name, stream.samples, stream.name)
-    steps = Steps(stream.n_samples, window) if record else None
-    window = window or round_interval(stream.n_samples, _WINDOWS)
-    runs = {name: Run(columns, window, steps, delay) for name in makers}
+    window = window or round_interval(stream.n_samples, WINDOWS)
+    runs = {name: Run(columns, window, records=record, delay=delay) for name in makers}
     interrupt = None
     try:
         for name, make in makers.items():
@@ -273,7 +272,8 @@ def comparison_of(
     ]
     types = {"n_samples": "int64", **dict.fromkeys(metrics, "float64")}
     rows = [{"model": name, **row} for name, run in runs.items() for row in run.rows]
-    curves = pd.DataFrame(rows, columns=["model", *types]).astype(types)
+    columns = dict.fromkeys(("model", *types, *itertools.chain(*rows)))
+    curves = pd.DataFrame(rows, columns=[*columns]).astype(types)
     by_model = pd.DataFrame(table).set_index("model")
     return Comparison(stream.name, by_model, curves, naive_baselines, stream, runs, interrupt)
 

@@ -42,6 +42,9 @@ from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, open_dat
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line, suggest
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import shown
+from river_amf.parameters import one_of
+
+_check_task = one_of(CLASSIFICATION, REGRESSION, None)
 
 
 def load_stream(
@@ -111,7 +114,7 @@ def load_stream(
     >>> list(stream), stream.n_unlabeled
     ([({'size': 1.5, 'color': 'red'}, 'a'), ({'color': 'tan'}, 'b')], 1)
     """
-    check_task(task)
+    _check_task("task", task)
     if isinstance(missing, str):
         raise EvaluationError(f"missing must be a list of texts, such as ['-9'], got {missing!r}")
     layout = {
@@ -157,14 +160,6 @@ def load_features(
     kinds |= {target: "category"} | ({text: "category"} if text in names else {})
     reader = _Reader(table, target, kinds, text, keep, is_labeled=False)
     return reader.stream(None), names
-
-
-def check_task(task: Any) -> None:
-    """Raise ValueError unless this is the name of a task, or None."""
-    if task not in (CLASSIFICATION, REGRESSION, None):
-        raise ValueError(
-            f"task must be {CLASSIFICATION!r}, {REGRESSION!r} or None, got {shown(task)}"
-        )
 
 
 @dataclass
@@ -309,7 +304,7 @@ def read_source(
     target: Any = None,
 ) -> Stream:
     """Return the samples of a dataset; its task is that of the models, if the targets allow it."""
-    check_task(task)
+    _check_task("task", task)
     if isinstance(dataset, str | Path):
         is_regression = of_models is not None and of_models.name == REGRESSION
         chosen = task or (REGRESSION if is_regression else None)

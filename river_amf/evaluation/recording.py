@@ -1,8 +1,4 @@
-"""Record what a page shows of a run along the stream: a few numbers of each sample.
-
-A stream is cut into about 300 *steps*. A curve has a point at the end of each step: a mean over the
-window of steps that ends there, or over all samples so far.
-"""
+"""Record what a page shows of a run along the stream: numbers of each sample and window."""
 
 from __future__ import annotations
 
@@ -10,7 +6,6 @@ import math
 import random
 from array import array
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -25,11 +20,7 @@ from river_amf.inputs.encoding import ascending
 from river_amf.inspection import feature_relevance
 from river_amf.regressor import AMFRegressor
 
-N_STEPS = 300
-_WINDOW = 500  # samples: the accuracy of fewer is mostly noise
-_MOST_STEPS = 10  # in a window of a shorter stream,
-_LEAST_WINDOW = 50  # unless that is fewer samples than these
-_N_SIZES = 12  # times that the size of a model of river, which takes long, is measured
+_MEASURED_EVERY = 4  # windows, the size of a model of river, which takes long
 
 _N_BINS = 20  # of confidence, from 0 to 1
 _MOST_REPORTED = 100  # labels, the most frequent ones
@@ -45,33 +36,20 @@ _LABELS = ("accuracy", "log-loss", "confidence")  # values of a sample
 _NUMBERS = ("target", "prediction", "lower", "upper")
 
 
-class Steps:
-    """The steps and windows of a stream, by its number of samples."""
-
-    def __init__(self, n_samples: int, window: int | None = None) -> None:
-        self.length = max(round(n_samples / N_STEPS), 1)
-        if window is None:
-            window = min(_WINDOW, max(_MOST_STEPS * self.length, _LEAST_WINDOW))
-        self.n_in_window = max(math.ceil(min(window, n_samples) / self.length), 1)
-
-    @property
-    def window(self) -> int:
-        """Number of samples in a window."""
-        return self.length * self.n_in_window
-
-
 class Recorder:
     """Records the predictions and the state of a model while it runs along a stream."""
 
-    def __init__(self, model: base.Estimator, steps: Steps) -> None:
-        self._steps, self._model, self._last = steps, model, last_step(model)
+    def __init__(self, model: base.Estimator) -> None:
+        self._model, self._last = model, last_step(model)
         self._is_regression = isinstance(model, base.Regressor)
         self._is_forest = isinstance(self._last, AMFClassifier | AMFRegressor)
         self._names = _NUMBERS if self._is_regression else _LABELS
         self._values = array("d")  # by these names, of each sample
         self._pairs: Counter[tuple[Any, Any]] = Counter()  # of a label and the predicted one
-        self._states: list[dict[str, float]] = []  # of the model, at the end of each step
         self._relevance: dict[int, pd.Series] = {}  # of features, by number of samples
+        self._detector: Any = drift.ADWIN()  # type: ignore[no-untyped-call]
+        self._total, self._n_errors = 0.0, 0  # of finite errors
+        self._n_windows, self._begin, self._restarts = 0, 0, 0.0  # before the present window
 
     def learned(self, step: Step) -> None:
         """Record a sample that has been learned, and its prediction from before."""
@@ -79,56 +57,52 @@ class Recorder:
         self._values += array("d", (_of_number if self._is_regression else _of_label)(step))
         if not self._is_regression and step.prediction is not None:
             self._pairs[step.y, step.prediction] += 1
-        if step.n % self._steps.length == 0:
-            self.end_step()
 
     @property
     def n_samples(self) -> int:
         """Number of samples recorded."""
         return len(self._values) // len(self._names)
 
-    def end_step(self) -> None:
-        """Record the state of the model, unless no sample has come since the last time."""
-        if self.n_samples == (self._states[-1]["n_samples"] if self._states else 0):
-            return
-        is_measured = self._is_forest or not len(self._states) % (N_STEPS // _N_SIZES)
-        state = {
-            "n_samples": self.n_samples,
+    def end_window(self) -> dict[str, float]:
+        """Return the state of the model, and what its errors in the window say."""
+        frame, row = self._frame(self._begin), dict[str, float]()
+        if self._is_regression:
+            residual = frame["target"] - frame["prediction"]
+            row = {f"residual {q:g}": float(residual.quantile(q)) for q in _QUANTILES}
+            errors = residual.abs()
+        else:
+            errors = 1.0 - frame["accuracy"]
+        is_measured = self._is_forest or not self._n_windows % _MEASURED_EVERY
+        restarts = number_of(self._last, "n_drifts_detected")
+        row |= {
+            "drifts": self._n_drifts(errors.tolist()),
             "n_nodes": number_of(self._last, "n_nodes"),
             "memory": number_of(self._model, "_raw_memory_usage") if is_measured else math.nan,
-            "restarts": number_of(self._last, "n_drifts_detected"),
+            "restarts": restarts - self._restarts,
         }
         if self._is_forest:
-            state["fading_share"] = self._last.fading_share
+            row["fading_share"] = self._last.fading_share
             if self._last.split_intensity == "relevance":
                 self._relevance[self.n_samples] = feature_relevance(self._last)
-        self._states.append(state)
+        self._n_windows, self._begin, self._restarts = self._n_windows + 1, self.n_samples, restarts
+        return row
 
-    def _frame(self) -> pd.DataFrame:
-        """Return the recorded values, a row for each sample."""
-        return pd.DataFrame(np.array(self._values).reshape(-1, len(self._names)), None, self._names)
+    def _n_drifts(self, errors: list[float]) -> float:
+        """Return how often ADWIN finds that errors have grown, those of numbers relative to all."""
+        n_drifts = 0
+        for error in filter(math.isfinite, errors):
+            self._total, self._n_errors = self._total + error, self._n_errors + 1
+            if self._is_regression and error:
+                error /= error + self._total / self._n_errors
+            before = self._detector.estimation
+            self._detector.update(error)
+            n_drifts += self._detector.drift_detected and self._detector.estimation > before
+        return n_drifts
 
-    def curves(self) -> pd.DataFrame:
-        """Return a row for each step: means of the window and so far, drifts, and the state."""
-        measured, errors = (_measured if self._is_regression else _scored)(self._frame())
-        residual = measured.pop("residual") if self._is_regression else None
-        states = pd.DataFrame(self._states)
-        states["restarts"] = states["restarts"].diff().fillna(states["restarts"])
-        ends, length = states["n_samples"].to_numpy(), self._steps.length
-        begins = np.arange(len(ends)) * length
-        starts = np.maximum(begins - (self._steps.n_in_window - 1) * length, 0)
-        windows = [slice(*pair) for pair in zip(starts.tolist(), ends.tolist(), strict=True)]
-        recent = pd.DataFrame([measured.iloc[window].mean() for window in windows])
-        so_far = (measured.fillna(0.0).cumsum() / measured.notna().cumsum()).iloc[ends - 1]
-        means = recent.join(so_far.reset_index(drop=True).add_prefix("cumulative "))
-        for name in means.filter(like="RMSE"):
-            means[name] **= 0.5
-        if residual is not None:
-            quantiles = [residual.iloc[window].quantile(_QUANTILES) for window in windows]
-            for q in _QUANTILES:
-                means[f"residual {q:g}"] = [values[q] for values in quantiles]
-        drifts = np.array([*_drifts(errors)], dtype=np.int64)
-        return states.assign(drifts=np.add.reduceat(drifts, begins)).join(means)
+    def _frame(self, begin: int = 0) -> pd.DataFrame:
+        """Return the recorded values, a row for each sample from `begin` on."""
+        values = np.array(self._values[begin * len(self._names) :])
+        return pd.DataFrame(values.reshape(-1, len(self._names)), columns=self._names)
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of a classifier, or of a regressor, that a report has, by name."""
@@ -138,16 +112,6 @@ class Recorder:
         if len(relevance.columns):
             tables["relevance"] = relevance.rename_axis("n_samples")
         return tables
-
-
-def _drifts(errors: pd.Series) -> Iterator[bool]:
-    """Yield for each error whether ADWIN then finds that errors have grown."""
-    detector: Any = drift.ADWIN()  # type: ignore[no-untyped-call]
-    for error in errors.tolist():
-        before, is_finite = detector.estimation, math.isfinite(error)
-        if is_finite:
-            detector.update(error)
-        yield bool(is_finite and detector.drift_detected and detector.estimation > before)
 
 
 def number_of(model: Any, name: str) -> float:
@@ -171,11 +135,6 @@ def _of_label(step: Step) -> tuple[float, ...]:
     if proba and (y in proba or not step.is_new):
         loss = -math.log(min(max(proba.get(y, 0.0), _LEAST), 1.0 - _LEAST))
     return hit, loss, confidence
-
-
-def _scored(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
-    """Return the columns whose means are drawn, and the errors for the detection of drift."""
-    return frame[["accuracy", "log-loss"]], 1.0 - frame["accuracy"]
 
 
 def _label_tables(frame: pd.DataFrame, pairs: Counter[tuple[Any, Any]]) -> dict[str, pd.DataFrame]:
@@ -222,23 +181,6 @@ def _of_number(step: Step) -> tuple[Any, ...]:
     if isinstance(step.beside, Interval):
         return step.y, prediction, step.beside.lower, step.beside.upper
     return step.y, prediction, math.nan, math.nan
-
-
-def _measured(frame: pd.DataFrame) -> tuple[pd.DataFrame, pd.Series]:
-    """Return the columns whose means or quantiles are drawn, and the errors relative to so far."""
-    target, lower, upper = frame["target"], frame["lower"], frame["upper"]
-    residual = target - frame["prediction"]
-    error, width = residual.abs(), upper - lower
-    columns = {
-        "MAE": error,
-        "RMSE": error**2,
-        "coverage": target.between(lower, upper).astype(np.float64).where(lower.notna()),
-        "width": width.where(np.isfinite(width)),  # infinite before the second target
-        "residual": residual,
-    }
-    finite = error.where(np.isfinite(error))
-    relative = finite / (finite + finite.expanding().mean())
-    return pd.DataFrame(columns), relative.where(finite != 0.0, 0.0)
 
 
 def _samples(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:

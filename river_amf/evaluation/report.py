@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from river_amf._version import __version__
 from river_amf.evaluation.comparison import Comparison, compare, displayed
 from river_amf.evaluation.metrics import Metric, smaller_is_better
@@ -35,15 +33,13 @@ class Report(Records):
     drifts : sequence of int
         Where the stream drifts, as numbers of samples, if that is part of its definition.
     curves : DataFrame
-        One row per model and step of the stream, of which there are about 300: `model` and
-        `n_samples`, the number of samples learned at its end. For classifiers `accuracy` and
-        `log-loss`, for regressors `MAE`, `RMSE`, `coverage` and `width`, over the window that ends
-        with the step, and as `cumulative ...` over all samples so far; for regressors the quantiles
-        of the residuals in the window, such as `residual 0.5`. `drifts`, how often ADWIN found that
-        errors had grown; `restarts` of trees; `n_nodes`, `memory` (bytes) and, of forests,
-        `fading_share`. NaN where a model has no such value.
+        As in `Comparison`, with more columns: all metrics over the samples so far, as `cumulative
+        ...`; for regressors the quantiles of the residuals in the window, such as `residual 0.5`.
+        `drifts`, how often ADWIN found that errors had grown; `restarts` of trees; and at the end
+        of the window `n_nodes`, `memory` (bytes) and, of forests, `fading_share`. NaN where a model
+        has no such value.
     relevance, reliability, labels, confusion, points, latest : dict of DataFrame
-        By name of the model. For forests, `inspection.feature_relevance` at the end of each step.
+        By name of the model. For forests, `inspection.feature_relevance` at the end of each window.
         For classifiers, the samples in twenty bins of the probability of the predicted label
         (`n_samples`, its mean as `confidence`, and `accuracy`); `precision`, `recall`, `F1` and
         `support` of the hundred most frequent labels; and how often labels, in the rows, were
@@ -56,7 +52,7 @@ class Report(Records):
     >>> from river_amf import evaluation
     >>> report = evaluation.report("Bananas", ["amf"], limit=900)
     >>> report.table.index.tolist(), len(report.curves), report.window
-    (['amf', 'last-class', 'majority'], 900, 51)
+    (['amf', 'last-class', 'majority'], 135, 20)
     """
 
     @property
@@ -88,9 +84,7 @@ def report(
 ) -> Report:
     """Run models over one stream, test-then-train, and report what happened along it.
 
-    It takes the parameters of `compare`, but `window` is the number of samples over which each
-    point of the curves is taken, rounded up to whole steps: by default about 500, and of a shorter
-    stream a thirtieth, but at least about 50. By default the models are our plain and our adaptive
+    It takes the parameters of `compare`. By default the models are our plain and our adaptive
     forest. The last label and the most frequent one, or for numbers the last value and the mean,
     are always run beside them.
 
@@ -110,15 +104,11 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
     """Return the report of a comparison that has recorded its runs."""
     stream, runs = comparison.stream, comparison.runs
     first = next(iter(runs.values()))
-    assert stream is not None and first.steps is not None  # or nothing was recorded
+    assert stream is not None
     recorders = {
         n: run.recorder for n, run in runs.items() if run.recorder and run.recorder.n_samples
     }
     tables = {name: recorder.tables() for name, recorder in recorders.items()}
-    curves = pd.DataFrame(columns=["model", "n_samples"])
-    if recorders:
-        by_model = {name: recorder.curves() for name, recorder in recorders.items()}
-        curves = pd.concat(by_model, names=["model", ""]).reset_index("model")
     facts = {
         "stream": stream.name,
         "target": stream.target,
@@ -137,8 +127,8 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
         table=comparison.table,
         naive_baselines=comparison.naive_baselines,
         facts={name: str(fact) for name, fact in facts.items() if fact is not None},
-        window=first.steps.window,
-        curves=curves.reset_index(drop=True),
+        window=first.window,
+        curves=comparison.curves,
         **{
             kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}
             for kind in _BY_MODEL

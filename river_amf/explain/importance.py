@@ -60,7 +60,7 @@ def feature_relevance(model: Any) -> pd.Series:
             f"model has split_intensity={forest.split_intensity!r}, but only a forest with "
             "'relevance', such as an AdaptiveAMF*, keeps the relevance of its features"
         )
-    return forest._read(_feature_relevance, forest)  # type: ignore[no-any-return]
+    return forest._engine.run(_feature_relevance, forest)  # type: ignore[no-any-return]
 
 
 def _feature_relevance(forest: Any) -> pd.Series:
@@ -106,7 +106,7 @@ def feature_importance(model: Any) -> pd.DataFrame:
     True
     """
     forest = forest_of(model)
-    return forest._read(_feature_importance, forest)  # type: ignore[no-any-return]
+    return forest._engine.run(_feature_importance, forest)  # type: ignore[no-any-return]
 
 
 def _feature_importance(forest: Any) -> pd.DataFrame:

@@ -93,7 +93,7 @@ def linear_weights(model: Any) -> pd.DataFrame:
             f"model has linear={forest.linear!r} and vote={forest.vote!r}, but only a forest with "
             "linear models in a learned vote, such as an AdaptiveAMF*, has their weights"
         )
-    table: pd.DataFrame = forest._read(weights_of, forest)
+    table: pd.DataFrame = forest._engine.run(weights_of, forest)
     return table.drop(columns="value")
 
 

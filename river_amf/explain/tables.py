@@ -67,7 +67,7 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
     """
     forest = forest_of(model)
     tree = paths.check_tree(forest.n_estimators, tree)
-    return forest._read(_node_table, forest, tree)  # type: ignore[no-any-return]
+    return forest._engine.run(_node_table, forest, tree)  # type: ignore[no-any-return]
 
 
 def _node_table(forest: Any, tree: int) -> pd.DataFrame:
@@ -142,7 +142,7 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
     """
     forest = forest_of(model)
     tree = paths.check_tree(forest.n_estimators, tree)
-    return forest._read(path_of, forest, x, tree)  # type: ignore[no-any-return]
+    return forest._engine.run(path_of, forest, x, tree)  # type: ignore[no-any-return]
 
 
 def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:

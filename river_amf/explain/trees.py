@@ -48,7 +48,7 @@ class Tree:
     @property
     def summary(self) -> dict[str, float]:
         """All figures, by name."""
-        return self.forest._read(_summary, self.forest, self.index)  # type: ignore[no-any-return]
+        return self.forest._engine.run(_summary, self.forest, self.index)  # type: ignore[no-any-return]
 
     def predict_proba_one(self, x: dict[Any, Any]) -> dict[Hashable, float]:
         """Predict probabilities of labels by this tree alone, as `AMFClassifier` does.
@@ -57,7 +57,7 @@ class Tree:
         """
         if self.forest._task == layout.REGRESSION:
             raise AttributeError("a tree of a regressor has no probabilities; use predict_one")
-        return self.forest._read(_predict, self.forest, self.index, x)  # type: ignore[no-any-return]
+        return self.forest._engine.run(_predict, self.forest, self.index, x)  # type: ignore[no-any-return]
 
     def predict_one(self, x: dict[Any, Any]) -> Hashable:
         """Predict the label or target by this tree alone, as the forest's method does.
@@ -65,7 +65,7 @@ class Tree:
         In a regressor with a trend, trees with odd indices learn the residual of the target, and
         their predictions include the trend.
         """
-        answer: Any = self.forest._read(_predict, self.forest, self.index, x)
+        answer: Any = self.forest._engine.run(_predict, self.forest, self.index, x)
         is_number = self.forest._task == layout.REGRESSION
         return answer if is_number else max(answer, key=answer.__getitem__, default=None)
 
@@ -93,12 +93,12 @@ class Ensemble:
     @property
     def n_nodes(self: Any) -> int:
         """Number of nodes of all trees."""
-        return int(self._read(_counters, self, "n_nodes").sum())
+        return int(self._engine.run(_counters, self, "n_nodes").sum())
 
     @property
     def n_samples(self: Any) -> float:
         """Sum of the weights of the samples learned, by default their number; see `learn_one`."""
-        return float(self._read(self._engine.weight_of, 0))  # the first tree never restarts
+        return float(self._engine.run(self._engine.weight_of, 0))  # the first tree never restarts
 
     def n_drifts_detected(self: Any, tree_id: int | None = None) -> int:
         """Return the number of restarts of a tree, or of all, as river's `ARFClassifier` has it.
@@ -115,7 +115,7 @@ class Ensemble:
         (2, 0)
         """
         which = slice(None) if tree_id is None else paths.check_tree(len(self), tree_id)
-        return int(self._read(_counters, self, "n_restarts")[which].sum())
+        return int(self._engine.run(_counters, self, "n_restarts")[which].sum())
 
 
 def river_model(model: Any) -> Any:

@@ -40,9 +40,9 @@ def is_there(column: Column) -> Mask:
 
 def is_odd(column: Column, schema: Schema) -> Mask:
     """Return which rows of a column hold a value that its feature does not plainly take."""
-    # Without a column, each value is odd, as it may give the feature one.
+    # Without a column, each value is odd, as it may give the feature one, or a warning.
     if not schema.is_known(column.name):
-        return is_there(column)
+        return is_there(column) & (not schema.ignores_new)
     if column.numbers is not None:
         is_categorical = schema.coding(column.name) is not None
         return is_there(column) if is_categorical else np.isinf(column.numbers)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.categories import Categories
+from river_amf.inputs.cautions import IGNORED, warn_of_ignored
 from river_amf.inputs.encoding import (
     UNKNOWN,
     EncodedSample,
@@ -53,6 +54,7 @@ class Reading(NamedTuple):
     categorical: list[Hashable]
     categories: list[tuple[Hashable, Hashable]]  # (feature, category), also for old features
     mismatches: Mismatches  # that count as missing
+    ignored: list[Hashable]  # names beyond the bound
     y: Any = None  # the label or target
     label: float | None = None  # its number, None if it is new
 
@@ -82,8 +84,10 @@ class Schema:
         labels: Labels | Targets | None = None,
         *,
         max_categories: int | None = None,
+        max_features: int = sys.maxsize,
         n_classes: int | None = None,
         max_split_words: int | None = None,
+        fills_mismatches: bool = False,
         warned: set[Hashable] | None = None,
     ) -> None:
         self.labels: Any = Labels() if labels is None else labels
@@ -92,10 +96,12 @@ class Schema:
         self._columns: dict[Hashable, int] = {}
         self._categories: dict[Hashable, Categories] = {}  # for categorical features only
         self._max_categories, self._n_classes = max_categories, n_classes
-        self._max_split_words = max_split_words or 0
-        # Features with a warning about a value of the wrong kind, None if such values are errors.
-        # It is no part of the state: copies warn again.
-        self.warned = warned
+        self._max_split_words = sys.maxsize if max_split_words is None else max_split_words
+        self._max_features = max_features
+        self._fills_mismatches = fills_mismatches  # else values of the wrong kind are errors
+        # What there were warnings of: features with a value of the wrong kind, and others. It is no
+        # part of the state: copies warn again.
+        self.warned = set() if warned is None else warned
         self._prepare()
 
     def replacing(self, **changed: Any) -> Self:
@@ -138,6 +144,17 @@ class Schema:
     def is_known(self, name: Hashable) -> bool:
         """Return whether a feature has a kind."""
         return name in self._columns or (self.words is not None and name in self.words)
+
+    @property
+    def n_free(self) -> int:
+        """How many more features there may be."""
+        n_numeric = len(self) - len(self._categories) if self.words is None else len(self.words)
+        return self._max_features - n_numeric - len(self._categories)
+
+    @property
+    def ignores_new(self) -> bool:
+        """Whether new features are ignored, and that has been said."""
+        return self.n_free <= 0 and IGNORED in self.warned
 
     def column(self, name: Hashable) -> int | None:
         """Return the column of a feature, or None if it is unknown."""
@@ -200,7 +217,7 @@ class Schema:
             for name, value in self._items(x)
             if self.is_known(name)
         }
-        self._warn(mismatches)
+        warn_of_mismatches(mismatches, self.warned)
         return self.place(row)
 
     def encode_value(self, name: Hashable, value: Any, mismatches: Mismatches) -> float:
@@ -217,7 +234,7 @@ class Schema:
             if coding is None or number != number:
                 return number
             # a warning gives no example, as categories may go in the middle of a block
-            example = f"such as {shown(next(iter(coding.codes)))}, " * (self.warned is None)
+            example = f"such as {shown(next(iter(coding.codes)))}, " * (not self._fills_mismatches)
             held, advice = f"categories so far, {example}got the number {shown(value)}", "a str"
             return self._missing(name, held, advice, mismatches)
         if coding is None:
@@ -228,14 +245,10 @@ class Schema:
     def _missing(self, name: Hashable, held: str, advice: str, mismatches: Mismatches) -> float:
         """Return a value of the wrong kind as a missing one, or raise ValueError."""
         message = f"feature {shown(name)} has held {held}"
-        if self.warned is None:
+        if not self._fills_mismatches:
             raise InvalidValue(f"{message}; pass {advice}, or use another feature name")
         mismatches.setdefault(name, message)
         return math.nan
-
-    def _warn(self, mismatches: Mismatches) -> None:
-        if self.warned is not None:
-            warn_of_mismatches(mismatches, self.warned)
 
     def place(self, row: Row) -> EncodedSample:
         """Return the encoded sample of a row without new features."""
@@ -274,7 +287,10 @@ class Schema:
         if label is None:
             self.labels.check_new(y, self._n_classes)
         wrong = reading.mismatches.items()  # a weight of 0 settles the kind of no feature
-        self._warn({name: m for name, m in wrong if weight > 0.0 or self.is_known(name)})
+        found = {name: m for name, m in wrong if weight > 0.0 or self.is_known(name)}
+        warn_of_mismatches(found, self.warned)
+        if weight > 0.0 and reading.ignored:
+            warn_of_ignored(reading.ignored, self._max_features, self.warned)
         return reading._replace(y=y, label=label)
 
     def read_features(self, x: Any) -> Reading:
@@ -282,7 +298,7 @@ class Schema:
         if self.words is not None and (reading := self._read_numbers(x)):
             return reading
         # Each value is read once, as one of an odd type may change or raise the second time.
-        reading = Reading({}, [], [], [], {})
+        reading = Reading({}, [], [], [], {}, [])
         row = reading.row
         for name, value in self._items(x):
             coding = self._categories.get(name)
@@ -292,16 +308,18 @@ class Schema:
                     reading.categories.append((name, plain(value)))
             elif is_missing(value):
                 continue  # a feature is added only when its first value comes
+            elif self.n_free <= 0:
+                reading.ignored.append(name)
             elif is_number(name, value):
                 number = as_number(name, value)
                 if number == number:
                     row[name] = number
                     reading.numeric.append(plain(name))
-            elif self.warned is None or plain(value) not in MISSING_TEXTS:
+            elif not self._fills_mismatches or plain(value) not in MISSING_TEXTS:
                 row[name] = 0.0
                 reading.categorical.append(plain(name))
                 reading.categories.append((plain(name), plain(value)))
-        return reading if self.words is None else self._within_columns(reading)
+        return self._within_bounds(reading)
 
     def _items(self, x: Any) -> Iterable[tuple[Hashable, Any]]:
         """Return the features of a sample that may be present, with their values."""
@@ -320,18 +338,27 @@ class Schema:
         row = {name: number for name, number in numbers.items() if number != 0.0}
         if not all(map(math.isfinite, row.values())) or not self._categories.keys().isdisjoint(row):
             return None
-        return Reading(row, self.new_words(row), [], [], {})
+        return self._within_bounds(Reading(row, self.new_words(row), [], [], {}, []))
 
-    def _within_columns(self, reading: Reading) -> Reading:
-        """Return a reading without the new categorical features for which no columns are left."""
-        n_free = max(self._max_split_words - len(self), 0)
-        ignored = {*sorted(reading.categorical, key=column_order)[n_free:]}
-        if not ignored:
+    def _within_bounds(self, reading: Reading) -> Reading:
+        """Return a reading without the new features for which there is no room."""
+        n_new = len(reading.numeric) + len(reading.categorical)
+        if n_new == 0:
             return reading
-        return reading._replace(
+        n_columns, n_free = max(self._max_split_words - len(self), 0), self.n_free
+        if n_new <= n_free and len(reading.categorical) <= n_columns:
+            return reading
+        categorical = sorted(reading.categorical, key=column_order)
+        new = sorted(reading.numeric + categorical[:n_columns], key=column_order)
+        beyond = new[n_free:]
+        ignored = {*categorical[n_columns:], *beyond}
+        return Reading(
             row={name: number for name, number in reading.row.items() if name not in ignored},
-            categorical=[name for name in reading.categorical if name not in ignored],
+            numeric=[name for name in reading.numeric if name not in ignored],
+            categorical=[name for name in categorical if name not in ignored],
             categories=[pair for pair in reading.categories if pair[0] not in ignored],
+            mismatches=reading.mismatches,
+            ignored=reading.ignored + beyond,
         )
 
     def new_words(self, row: Row) -> list[Hashable]:

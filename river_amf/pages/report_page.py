@@ -75,7 +75,7 @@ def _along(records: Records) -> list[Section]:
         along.curves(records, column, title, y=measure, is_clipped=measure != "accuracy")
         for measure in measures
         for column, title in (
-            (measure, f"{measure[0].upper()}{measure[1:]} {_lately(records)}"),
+            (measure, f"{measure[0].upper()}{measure[1:]} {_in_windows(records)}"),
             (f"cumulative {measure}", f"{measure[0].upper()}{measure[1:]} so far"),
         )
     ]
@@ -95,8 +95,8 @@ def _along(records: Records) -> list[Section]:
     ]
 
 
-def _lately(records: Records) -> str:
-    return f"over the last {records.window:,} samples"
+def _in_windows(records: Records) -> str:
+    return f"in windows of {records.window:,} samples"
 
 
 def _of_labels(records: Records) -> list[Section]:
@@ -122,8 +122,8 @@ def _of_labels(records: Records) -> list[Section]:
 
 def _of_targets(records: Records) -> list[Section]:
     """Return the sections on the predictions of regressors."""
-    coverage = along.curves(records, "coverage", f"Coverage {_lately(records)}", level=LEVEL)
-    width = along.curves(records, "width", f"Width {_lately(records)}", is_clipped=True)
+    coverage = along.curves(records, "coverage", f"Coverage {_in_windows(records)}", level=LEVEL)
+    width = along.curves(records, "width", f"Width {_in_windows(records)}", is_clipped=True)
     latest = [
         predictions.intervals(name, records.latest[name], records.looks[name], number)
         for number, name in enumerate(records.colored)

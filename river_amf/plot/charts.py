@@ -45,7 +45,7 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
     >>> [line.get_label() for line in ax.lines]
     ['amf', 'majority']
     """
-    metrics = [str(column) for column in comparison.curves.columns[2:]]
+    metrics = [str(name) for name in comparison.curves.columns[2:] if name in comparison.table]
     metric = metrics[0] if metric is None else metric
     if metric not in metrics:
         raise ValueError(f"metric must be one of {', '.join(metrics)}, got {metric!r}")

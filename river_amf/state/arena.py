@@ -59,10 +59,7 @@ class Block:
     def prepare(
         self, arena: Arena, n_samples: int, *, predicts: bool, learns: bool, has_late: bool = False
     ) -> None:
-        """Allocate the buffers for `n_samples` samples in chunks.
-
-        `has_late` is whether some of them may have been predicted earlier.
-        """
+        """Allocate the buffers of chunks; if `has_late`, some samples were predicted earlier."""
         lengths = arena.capacities | {"chunk": 1}
         fields = [field for field in layout.BLOCK_FIELDS.values() if "chunk" in field.axes]
         bytes_a_sample = sum(8 * math.prod(field.shape(lengths)) for field in fields)
@@ -240,11 +237,7 @@ class Arena:
         }
 
     def last_outputs(self) -> tuple[Array, Array, Array, Array]:
-        """Return copies of the outputs of experts for the sample that was predicted last.
-
-        These are votes (a row per voter), standardised samples (timescales, features), terms, and
-        inputs of additive experts.
-        """
+        """Return copies of votes, standardised values, terms and inputs, as predicted last."""
         outputs = self._output(self.output.values.copy())
         terms = outputs["terms"].reshape(-1, max(self.capacities["wave"], 1))
         votes, standardised = outputs["expert_votes"][:, 0], outputs["standardised"]
@@ -313,11 +306,7 @@ class Arena:
         return self
 
     def extended(self, is_categorical: Sequence[bool], n_labels: int, dirichlet: float) -> Arena:
-        """Return an arena with new features and labels.
-
-        `is_categorical` and `n_labels` count all features and labels. If there are more labels than
-        classes of the prior, it gets a new prior, with the Dirichlet parameter given.
-        """
+        """Return an arena for all of these features and labels, perhaps with a new prior."""
         # In existing nodes and rows, a new feature is missing (NaN), in rows first from now on. The
         # range of a categorical feature counts as 1, as do all ranges under "unit" intensity.
         n_features = len(is_categorical)

@@ -142,6 +142,7 @@ class Scored(NamedTuple):
     """The right predictions of a run, its mean log-loss, and microseconds per sample."""
 
     hits: list[bool]  # of all samples, the first one included
+    confidences: list[float]  # the probability of each predicted label
     log_loss: float
     us: float
 
@@ -177,7 +178,8 @@ def score(model: Classifier, samples: list[Sample], time_limit: float = math.inf
         hits.append(most_probable(proba) == y)
         losses.append(loss_of(y, proba, labels) if y in labels else 0.0)
         labels.add(y)
-    return Scored(hits, float(np.mean(losses[1:])), 1e6 * seconds / len(samples))
+    confidences = [max(proba.values(), default=0.0) for proba in predictions]
+    return Scored(hits, confidences, float(np.mean(losses[1:])), 1e6 * seconds / len(samples))
 
 
 def measure(what: Run, data: Path, time_limit: float) -> dict[str, Any]:

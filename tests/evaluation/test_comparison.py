@@ -297,7 +297,7 @@ RINGS = evaluation.Stream("s", NUMBERS, task="regression", target="y")
         (SAMPLES, "knn", {"metrics": "F1"}, TypeError, "metrics must be a list of metrics"),
         (SAMPLES, "knn", {"metrics": [metrics.ConfusionMatrix]}, TypeError, "ConfusionMatrix must"),
         (three_labels(9), "knn", {"metrics": ["F1"]}, EvaluationError, "MacroF1 takes any"),
-        (SAMPLES, "knn", {"task": "clustering"}, ValueError, "task must be 'classification', "),
+        (SAMPLES, "knn", {"task": "clustering"}, ValueError, "task must be 'classification' "),
         (SAMPLES, "knn", {"delay": -1}, ValueError, "delay must be an integer >= 0, got -1"),
         (SAMPLES, "knn", {"window": 0}, ValueError, "window must be "),
     ],

@@ -134,7 +134,7 @@ def test_task_follows_from_the_target(write):
     assert all(type(y) is int for _, y in load_stream(path, task="classification"))
     few = load_stream(write("a,y\n1,True\n2,False\n"), task="regression")
     assert [y for _, y in few] == [1.0, 0.0]
-    with pytest.raises(ValueError, match="task must be 'classification', 'regression' or None"):
+    with pytest.raises(ValueError, match="task must be 'classification' or 'regression' or None"):
         load_stream(path, task="clustering")
 
 

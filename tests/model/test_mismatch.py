@@ -143,10 +143,11 @@ STREAMS = st.lists(SAMPLE, min_size=1, max_size=14)
 
 
 @pytest.mark.usefixtures("chunks")
-@given(STREAMS, st.integers(0, 14), st.sampled_from([None, 1, 2]), st.booleans())
+@given(STREAMS, st.integers(0, 14), *[st.sampled_from([None, 1, 2])] * 2, st.booleans())
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_blocks_learn_and_warn_as_rows(stream, cut, max_categories, predicts):
-    one, many = (made(max_categories=max_categories, max_delayed_labels=0) for _ in range(2))
+def test_blocks_learn_and_warn_as_rows(stream, cut, max_categories, max_features, predicts):
+    bounds = {"max_categories": max_categories, "max_features": max_features}
+    one, many = (made(**bounds, max_delayed_labels=0) for _ in range(2))
     expected, texts = caught(learn, one, *zip(*stream, strict=True)), []
     call = many.predict_proba_then_learn_many if predicts else many.learn_many
     for block in filter(None, (stream[:cut], stream[cut:])):

@@ -25,7 +25,8 @@ def intensities(model):
 class Reference(Columns):
     """The features of the reference forest, without its trees."""
 
-    split_intensity, on_mismatch, max_categories = "relevance", "raise", None
+    split_intensity, on_mismatch = "relevance", "raise"
+    max_categories = max_features = None
     measure = staticmethod(naive.relevance)
 
     def __init__(self, vote="mean"):

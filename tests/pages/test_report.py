@@ -22,7 +22,6 @@ from river_amf import (
 from river_amf.evaluation.metrics import LogLoss
 from river_amf.evaluation.models import describe
 from river_amf.evaluation.prequential import most_probable
-from river_amf.evaluation.recording import Steps
 
 
 def labelled(n_samples, labels=("a", 1, (2, "b"))):
@@ -74,12 +73,11 @@ def score(metric, rows, start, end):
 
 def windows(report, name, n_samples, window):
     """Yield each row of the curve of a model, with the first sample of its window and its last."""
-    steps = Steps(n_samples, window)
-    assert report.window == steps.window
     curve = report.curves[report.curves["model"] == name].set_index("n_samples")
-    assert curve.index.tolist() == [*range(steps.length, n_samples, steps.length), n_samples]
-    for k, (end, row) in enumerate(curve.iterrows()):
-        yield row, max(k + 1 - steps.n_in_window, 0) * steps.length, end
+    ends = [*range(window, n_samples, window), n_samples]
+    assert report.window == window and curve.index.tolist() == ends
+    for start, (end, row) in zip([0, *ends], curve.iterrows(), strict=False):
+        yield row, start, end
 
 
 MODELS = {
@@ -89,10 +87,12 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize(("n_samples", "window"), [(500, None), (603, 100), (12, None)])
+@pytest.mark.parametrize(("n_samples", "window"), [(500, 10), (603, 100), (12, 1)])
 def test_curves_equal_plain_loop(n_samples, window):
     samples = list(labelled(n_samples, (False, True)))  # labels that the linear model needs
-    report = evaluation.report(samples, MODELS, window=window)
+    report = evaluation.report(samples, MODELS, window=100 if window == 100 else None)
+    curves = evaluation.compare(samples, MODELS, window=window).curves.query("model in @MODELS")
+    assert report.curves.query("model in @MODELS")[[*curves]].equals(curves)
     for name, model in MODELS.items():
         rows, _ = plain_loop(model, samples)
         for row, start, end in windows(report, name, n_samples, window):
@@ -171,7 +171,7 @@ def test_figures_of_forests_are_recorded():
         report.curves[report.curves["model"] == name].set_index("n_samples")
         for name in ("plain", "piped")
     )
-    for n in (2, 100, 600):  # the ends of steps
+    for n in (60, 120, 600):  # the ends of windows
         _, trained = plain_loop(model, samples[:n])
         assert curve["fading_share"][n] == trained.fading_share
         relevance = inspection.feature_relevance(trained)
@@ -191,16 +191,6 @@ def test_drifts_are_recorded_where_errors_grow():
     numbers = list(numbered(3000, lambda n: 1.0 if n < 2000 else -1.0))
     report = evaluation.report(numbers, [AMFRegressor(n_estimators=2, seed=1)])
     assert report.curve("AMFRegressor", "drifts").loc[2001:2400].sum() >= 1
-
-
-@pytest.mark.parametrize("n_samples", [1, 2, 299, 300, 449, 451, 100_000, 1_000_003])
-def test_stream_has_about_three_hundred_steps(n_samples):
-    steps = Steps(n_samples)
-    n_steps = math.ceil(n_samples / steps.length)
-    assert n_steps == n_samples if n_samples < 450 else 200 <= n_steps <= 450
-    assert steps.window >= min(500, n_samples / 45)
-    whole = Steps(n_samples, window=10**9)
-    assert n_samples <= whole.window < n_samples + whole.length
 
 
 def test_labels_beyond_twenty_share_a_row():
@@ -227,7 +217,7 @@ def test_failed_model_is_shown_until_then():
     models = {"failing": Failing(n_estimators=1, seed=1), "impossible": impossible}
     report = evaluation.report(list(labelled(90)), models)
     assert report.table["status"]["failing"] == "sample 52: ValueError: enough"
-    assert report.curves.query("model == 'failing'")["n_samples"].max() == 51
+    assert report.curves.query("model == 'failing'")["n_samples"].max() == 50
     assert report.models == ["failing", "last-class", "majority"]
     assert "sample 52: ValueError: enough" in report.page.html
 

@@ -153,6 +153,7 @@ EDITS = {
         (codes(lambda codes: [codes[0] - 6000, *codes[1:]]), "codes of categories"),
         (codes(lambda codes: [*map(float, codes)]), "codes of categories"),
         (lambda p, a: p["parameters"].update(max_categories=4), "number of categories"),
+        (lambda p, a: p["parameters"].update(max_features=3), "number of features"),
     ],
     of_trends: [
         (put("standards", "n_values", (0, 0), -7), "n_values of features"),

@@ -19,6 +19,7 @@ TINY = {
     "pauses --rows 100 --models AMFClassifier --streams noise": {"FIRST": 10},
     "regression --streams fried --seeds 1": {},
     "speed --streams elec2": {"REPEATS": 1, "OTHERS": 1, "CALLS": 100},
+    "votes --streams elec2 --seeds 1": {},
     "whole_streams --streams electricity bike --seeds 1 --trees 2": {"BLOCK": 100},
     "words --streams tweets --models logistic amf --samples 50 --seeds 1": {},
 }

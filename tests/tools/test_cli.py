@@ -223,6 +223,13 @@ def test_interrupt_ends_a_comparison_with_its_rows(run, monkeypatch, tmp_path):
     assert pd.read_csv(path)["status"].tolist() == ["ok", "not run", "not run"]
 
 
+def test_columns_of_zeros_give_no_advice_for_python(run, tmp_path):
+    path, names = tmp_path / "one_hot.csv", [*map(str, range(50))]
+    rows = [{name: int(name == names[i % 50]) for name in names} | {"y": i % 2} for i in range(150)]
+    pd.DataFrame(rows).to_csv(path, index=False)
+    assert run("evaluate", path)[::2] == (0, [])
+
+
 # Pages and names
 
 

@@ -94,12 +94,8 @@ def uninterrupted(call: Callable[[T], R], argument: T) -> R:
     return result.result()
 
 
-@atexit.register
-def _wait() -> None:
-    """Wait for the compiler, as the end of the process in its midst may be a crash."""
-    with global_compiler_lock:
-        pass
-
+# The end of the process in the midst of the compiler may be a crash.
+atexit.register(global_compiler_lock.acquire)
 
 if hasattr(os, "register_at_fork"):
     # A child with a copy of the lock, held by a thread that it does not have, could never compile.

@@ -1,0 +1,172 @@
+"""Warnings of few values among many features, and of features beyond `max_features`."""
+
+import copy
+import math
+import pickle
+import random
+import warnings
+
+import pandas as pd
+import pytest
+from forests import content, forests, learn
+from river import feature_extraction, preprocessing
+from test_mismatch import caught
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
+
+
+def made(kind=AMFClassifier, **parameters):
+    return kind(n_estimators=2, seed=1, **parameters)
+
+
+def hashed(n_samples, n_names=60, n_present=2):
+    """Return samples with a few of the features, of which more and more are known."""
+    rng = random.Random(1)
+    return [
+        {f"{k}": 1 for k in rng.sample(range(min(n_present + i, n_names)), n_present)}
+        for i in range(n_samples)
+    ]
+
+
+def at_rows(model, rows):
+    """Learn rows one by one; return the warnings with the row that each came at."""
+    found = []
+    for i, x in enumerate(rows):
+        found += [(i, text) for text in caught(model.learn_one, x, i % 2)]
+    return found
+
+
+# Few values
+
+
+@forests
+def test_few_values_warn(kind):
+    model, rows = made(kind), hashed(400)
+    n_known = [len({name for x in rows[: i + 1] for name in x}) for i in range(400)]
+    ((row, text),) = at_rows(model, rows)
+    assert row == 64 + next(i for i, n in enumerate(n_known) if n >= 40)
+    zeros = (
+        "pass the zeros too" if issubclass(kind, AMFRegressor) else 'use absent="zero" for words'
+    )
+    for part in (f"{n_known[row - 1]} features", "last 64 samples had only 2 on", zeros):
+        assert part in text
+    assert "pass the string itself instead of OneHotEncoder" in text
+    twin = pickle.loads(pickle.dumps(model))
+    for other in (model, twin):  # only as there are twice as many features
+        assert at_rows(other, hashed(200)) == []
+    more = [{f"more {k}": 1} for k in range(150)]
+    assert at_rows(model, more) == []
+    assert len(at_rows(twin, more)) == 1
+
+
+def test_ids_that_are_one_hot_warn():
+    rng, forest = random.Random(1), made(AdaptiveAMFClassifier)
+    rows = [{"id": f"user {rng.randrange(500)}"} for _ in range(300)]
+    assert len(at_rows(preprocessing.OneHotEncoder() | forest, rows)) == 1
+    assert at_rows(made(), rows) == []
+
+
+def test_bag_of_words_warns():
+    rng, words = random.Random(1), [f"word{k}" for k in range(300)]
+    texts = [" ".join(rng.choices(words, k=rng.randrange(5, 15))) for _ in range(200)]
+    assert len(at_rows(feature_extraction.BagOfWords() | made(), texts)) == 1
+    assert at_rows(feature_extraction.BagOfWords() | made(absent="zero"), texts) == []
+
+
+@pytest.mark.parametrize(
+    ("n_features", "n_values", "warns"),
+    [(39, 2, False), (40, 9, True), (40, 10, False), (200, 20, True), (200, 21, False)],
+)
+def test_few_values_are_ten_or_a_tenth(n_features, n_values, warns):
+    rng = random.Random(1)
+    rows = [dict.fromkeys(range(n_features), "x"), *({} for _ in range(64))]
+    for x in rows[1:]:
+        x |= {k: "xy"[k == i % 2] for i, k in enumerate(rng.sample(range(n_features), n_values))}
+        x |= {k: None for k in range(n_features) if k not in x}
+    assert len(at_rows(made(), rows)) == warns
+
+
+@forests
+def test_outage_of_dense_samples_gives_no_warning(kind):
+    model, rng = made(kind), random.Random(1)
+    rows = [{k: rng.random() for k in range(500)} for _ in range(70)]
+    rows += [dict.fromkeys(range(500)) | {"late": 1.0} for _ in range(80)]
+    assert at_rows(model, rows) == []
+
+
+@forests
+@pytest.mark.parametrize("cuts", [[100], [1, 30, 75, 76, 110, 250]])
+def test_blocks_warn_as_rows(kind, cuts):
+    rows = hashed(300, n_present=4)
+    weights = [0.0 if i % 9 == 1 else 1.0 for i in range(300)]
+    one, many = made(kind, max_features=50), made(kind, max_features=50)
+    expected, texts, labels = [], [], [i % 2 for i in range(300)]
+    for sample in zip(rows, labels, weights, strict=True):
+        expected += caught(one.learn_one, *sample)
+    for start, stop in zip([0, *cuts], [*cuts, 300], strict=True):
+        some = slice(start, stop)
+        X = pd.DataFrame(rows[some], dtype=float)
+        texts += caught(many.learn_many, X, labels[some], weights[some])
+    assert {*texts} == {*expected} and len(texts) == len(expected) == 2
+    assert content(many) == content(one)
+
+
+def test_warning_as_error_leaves_model_unchanged():
+    for rows in (hashed(300), [{f"{i}": 1} for i in range(9)]):
+        model = made(max_features=None if len(rows) > 9 else 8)
+        row, text = at_rows(copy.deepcopy(model), rows)[0]
+        learn(model, [(x, i % 2) for i, x in enumerate(rows[:row])])
+        before = pickle.dumps(model)
+        for _ in range(2):
+            with warnings.catch_warnings(action="error"), pytest.raises(UserWarning) as error:
+                model.learn_one(rows[row], row % 2)
+            assert str(error.value) == text
+            assert pickle.dumps(model) == before
+        with pytest.warns(UserWarning) as record:
+            model.learn_one(rows[row], row % 2)
+        assert [warning.filename for warning in record] == [__file__]
+
+
+# Features beyond the bound
+
+
+@forests
+def test_features_beyond_bound_leave_no_trace(kind):
+    rng, model, twin = random.Random(1), made(kind, max_features=4), made(kind, max_features=4)
+    values = [1.0, "text", math.inf, [1], None]  # as in predictions, those ignored may be any
+    for i in range(120):
+        x = {name: rng.random() for name in ["a", "b", "c", 7][: 1 + i // 20]}
+        x |= {"b": rng.choice(["red", "tan", None])} if "b" in x else {}
+        # one sample brings more than there is room for; 7 is the first in the order of new columns
+        more = {"z": 1.0, "y": "text"} if i == 60 else {}
+        more = {f"new {i}": rng.choice(values)} if i > 60 else more
+        assert model.predict_one(x | more) == twin.predict_one(x)
+        texts = caught(model.learn_one, more | x, i % 2)
+        assert len(texts) == (i == 60)
+        assert not texts or texts[0].startswith("feature 'y' is ignored, and so is any other new")
+        twin.learn_one(x, i % 2)
+    assert [*model._features] == ["a", "b", "c", 7]
+    assert content(model) == content(twin)
+
+
+@pytest.mark.parametrize("bounds", [{"max_features": 9}, {"max_features": 50, "max_words": 9}])
+def test_words_count_as_features(bounds):
+    model, rng = made(AdaptiveAMFClassifier, absent="zero", **bounds), random.Random(1)
+    for i in range(200):
+        x = {f"word {rng.randrange(1 + i // 9)}": 1 for _ in range(3)}
+        texts = caught(model.learn_one, {"color": "red"} | x, i % 2)
+        assert not texts or "there are 9 already" in texts[0]
+    assert [*model._features.words] == [f"word {k}" for k in range(8)]
+    assert model._features.categories("color") == {"red": 0}
+
+
+@forests
+def test_memory_of_bounded_features_stays_small(kind):
+    model, rng = kind(max_features=50, seed=1), random.Random(1)
+    for i in range(2000):
+        # a regressor has two nodes of 900 bytes for each size, in each of its trees
+        x = {} if issubclass(kind, AMFRegressor) else {"size": rng.random()}
+        caught(model.learn_one, x | {f"session {i}": 1}, i % 2)
+    assert model.memory_usage < 30e6
+    assert len(model._features) == 50
+    assert b"session 1999" not in pickle.dumps(model)
