@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from river_amf.kernels.numba_tools import IS_COMPILED, views
 from river_amf.kernels.numba_tools.compilation import hot
 from river_amf.kernels.numba_tools.views import UncompiledTree, UncompiledViews, Views
-from river_amf.state.layout import N_MADE_BY
+from river_amf.state.layout import N_MADE_BY, N_TERM_ROWS
 
 NONE = -1  # no node, box, row or tree to resume with; also the end of a list of rows
 UNLISTED = -2  # the link of a row that no leaf of the tree keeps
@@ -82,7 +82,7 @@ def inputs_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]
     standardised = at["standardised_row_capacity"], forest.intensity.shape[1]
     inputs = at["gradient_model_capacity"], 2, at["input_capacity"]
     additive_inputs = at["additive_row_capacity"], at["common_input_capacity"]
-    terms = at["fit_capacity"], 4, at["wave_capacity"]
+    terms = at["fit_capacity"], N_TERM_ROWS, at["wave_capacity"]
     return (
         array_at(address + at["standardised_place"], standardised, np.float64),
         array_at(address + at["inputs_place"], inputs, np.float64),
