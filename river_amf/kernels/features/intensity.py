@@ -118,8 +118,8 @@ def set_range(forest: Forest, j: int, low: float, high: float) -> None:
     """Set the range of a feature, and its split intensity and limits by range."""
     forest.ranges[0, j], forest.ranges[1, j] = low, high
     if forest.settings[0]["range_intensity"]:
-        for tree_target in range(len(forest.intensity)):
-            forest.intensity[tree_target, j] = range_intensity(low, high)
+        for row in range(len(forest.intensity)):
+            forest.intensity[row, j] = range_intensity(low, high)
         if forest.features[j]["n_recent"] == N_RECENT and high > low:
             reach = FAR * min(high - low, LARGEST_FLOAT)
             forest.limits[0, j], forest.limits[1, j] = low - reach, high + reach
@@ -232,8 +232,7 @@ def relevance_scale(forest: Forest, features: Array, floor: float) -> float:
 @hot
 def weigh_feature(forest: Forest, tree_target: int, j: int, factor: float) -> float:
     """Weight the intensity of a feature by its relative relevance; return it without that."""
-    is_categorical = forest.is_categorical[j]
-    base = 1.0 if is_categorical else range_intensity(forest.ranges[0, j], forest.ranges[1, j])
+    base = forest.intensity[len(forest.intensity) - 1, j]
     forest.intensity[tree_target, j] = min(base * factor, LARGEST_FLOAT)
     return base
 
