@@ -232,7 +232,8 @@ def relevance_scale(forest: Forest, features: Array, floor: float) -> float:
 @hot
 def weigh_feature(forest: Forest, tree_target: int, j: int, factor: float) -> float:
     """Weight the intensity of a feature by its relative relevance; return it without that."""
-    base = forest.intensity[len(forest.intensity) - 1, j]
+    is_categorical = forest.is_categorical[j]
+    base = 1.0 if is_categorical else range_intensity(forest.ranges[0, j], forest.ranges[1, j])
     forest.intensity[tree_target, j] = min(base * factor, LARGEST_FLOAT)
     return base
 

@@ -23,7 +23,7 @@ from river_amf.state.layout import LEAF, LOCATION, MEAN, SPREAD, SQUARES
 ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
 ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
 LARGEST_ERROR = 5.0  # in units of sigma; larger ones count as that
-LARGEST_SQUARE = 9.0  # error that a loss or gain counts, in units of sigma^2 or the variance
+LARGEST_SQUARE = 9.0  # of an error: in a loss in units of sigma^2, in a gain of the variance
 LEAST_VARIANCE = 1e-12  # of sigma^2, relative to the variance of the targets
 NO_VARIANCE = 1e-280  # of the targets; less counts as none, as sigma^2 may be LEAST_VARIANCE of it
 
@@ -90,7 +90,8 @@ def score_downwards(
     index = tree.state["root"]
     above = tree.targets[index, MEAN]
     mass, faded_share, least = 1.0, 0.0, 1.0
-    gaining = gains.begin_gains(tree, weight) if settings["relevance"] else 0.0
+    follows_gains = settings["relevance"]
+    gaining = gains.begin_gains(tree, weight) if follows_gains else 0.0
     n_root = nodes[unsigned(index)]["n_samples"]
     of_targets = tree.targets[index, SQUARES] / n_root if n_root > 0.0 else 0.0
     split_by, passed_on, square_above = NONE, 0.0, 0.0
@@ -108,7 +109,7 @@ def score_downwards(
         tree.scores[unsigned(index), 0] = score
         least = min(least, score)
         leaf = is_leaf(node)
-        if settings["relevance"]:
+        if follows_gains:
             error = target - estimate
             square = 0.0
             if of_targets > NO_VARIANCE:

@@ -45,7 +45,8 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
     # g = sigma(r) p + (1 - sigma(r)) g with the old r.
     a = tree.settings["dirichlet"]
     total = tree.settings["total_dirichlet"]
-    gaining = gains.begin_gains(tree, 1.0) if tree.settings["relevance"] else 0.0
+    follows_gains = tree.settings["relevance"]
+    gaining = gains.begin_gains(tree, 1.0) if follows_gains else 0.0
     g = below = 1.0
     faded_share = 0.0
     index = leaf
@@ -61,7 +62,7 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
             faded_share = share
         else:
             own_share, passed_on = estimates.shares(node)
-            if tree.settings["relevance"]:
+            if follows_gains:
                 gains.count_gain(tree, node["feature"], gaining, passed_on, below - p)
             estimates.multiply_odds(node, p / g)
             g = own_share * p + passed_on * g
@@ -84,7 +85,8 @@ def aggregate_any_weight(
     """Aggregate upwards for any weight and eta, in logarithms."""
     # r_v += eta log p - log g, and then g = sigma(r) p^eta + (1 - sigma(r)) g with the old r, that
     # is, log g += softplus(new r) - softplus(old r).
-    gaining = gains.begin_gains(tree, weight) if tree.settings["relevance"] else 0.0
+    follows_gains = tree.settings["relevance"]
+    gaining = gains.begin_gains(tree, weight) if follows_gains else 0.0
     log_g = below = 0.0
     faded_share = 0.0
     index = leaf
@@ -106,7 +108,7 @@ def aggregate_any_weight(
             faded_share = share
         else:
             own_share, rest = estimates.shares(node)
-            if tree.settings["relevance"]:
+            if follows_gains:
                 gains.count_gain(tree, node["feature"], gaining, rest, below - p)
             if tree.settings["use_aggregation"]:
                 faded_share = own_share * share + rest * faded_share
