@@ -89,10 +89,11 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     split_intensity
         How readily each feature is split. `"range"` divides by the feature's range so far, so that
         its scale does not matter. `"relevance"` also multiplies by how informative the feature has
-        recently been about the label (`inspection.feature_relevance`), so that noise is hardly ever
-        split. Both clip values far outside the range to its ends until such values become frequent,
-        so that a stray -999 or 1e9 does not silence a feature. `"unit"`, the choice of the paper,
-        takes features as they are and expects them to be scaled beforehand.
+        recently been about the label (`inspection.feature_relevance`), and above all by what the
+        tree's splits by it have gained, so that noise is hardly ever split. Both clip values far
+        outside the range to its ends until such values become frequent, so that a stray -999 or 1e9
+        does not silence a feature. `"unit"`, the choice of the paper, takes features as they are
+        and expects them to be scaled beforehand.
     n_jobs
         Number of threads that share the trees in calls on blocks of samples (`*_many`); -1 means
         one per core; with `absent="zero"` there is always one. It does not affect the results and

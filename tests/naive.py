@@ -259,6 +259,8 @@ class NaiveTree(RestartingTree):
         # log of the factor by which the change of structure multiplies a node's wbar
         self.log_growth = {}
         path = self.grow(sample, split_intensity)
+        label = self.forest.labels.index(sample.target)
+        self.note_gains(path, (node.predict()[label] for node in path), sample.weight)
         if self.forest.fading_factor is not None:
             self._learn_fading(path, sample)
         for node in path:
@@ -390,6 +392,7 @@ class NaiveForest(GrowingForest):
                 tree.losses.append((1.0 - proba[label], min(w, 1.0)))
                 if tree.is_outdated():
                     tree.restart(self.n_learned + 1)
+                    tree.gains = []
         self.observe(filled, (y,), w)
 
     def predict_proba_one(self, x):

@@ -6,6 +6,7 @@ by itself.
 """
 
 import math
+from itertools import accumulate
 
 
 def add_up(values):
@@ -88,6 +89,15 @@ def fading(decay, weight):
     The latter is the sum of the first `weight` powers of the decay.
     """
     return decay**weight, -math.expm1(weight * math.log(decay)) / (1 - decay)
+
+
+def fade(pairs, factor):
+    """Give each value, of a weight w, its faded weight: it counts in and fades bit by bit."""
+    later = [*accumulate((w for _, w in reversed(pairs)), initial=0.0)][-2::-1]
+    return [
+        (value, fading(factor, w)[1] * math.exp(after * math.log(factor)))
+        for (value, w), after in zip(pairs, later, strict=True)
+    ]
 
 
 def mix(masses, predictions):

@@ -8,10 +8,9 @@ the weights of prunings. Only the share of the faded density is defined step by 
 
 import math
 from dataclasses import dataclass, field
-from itertools import accumulate
 from typing import NamedTuple
 
-from naive_aggregation import fading, log_add, sigma
+from naive_aggregation import fade, log_add, sigma
 from naive_growth import GrowingForest, GrowingNode, Sample
 from naive_restarts import RestartingTree
 from naive_trends import Trends, Vote, Votes
@@ -46,15 +45,6 @@ def sums(pairs):
         return Sums(0.0, 0.0, 0.0)
     mean = math.fsum(w * y for y, w in pairs) / weight
     return Sums(weight, mean, math.fsum(w * (y - mean) ** 2 for y, w in pairs))
-
-
-def fade(pairs, factor):
-    """Give each value, of a weight w, its faded weight: it counts in and fades bit by bit."""
-    later = [*accumulate((w for _, w in reversed(pairs)), initial=0.0)][-2::-1]
-    return [
-        (value, fading(factor, w)[1] * math.exp(after * math.log(factor)))
-        for (value, w), after in zip(pairs, later, strict=True)
-    ]
 
 
 def lgamma_half(alpha):
@@ -234,6 +224,7 @@ class RegressionTree(RestartingTree):
             node.score(sample, prior_mean, noise)
             for node, prior_mean in zip(path, self.prior_means(path), strict=False)
         ]
+        self.note_gains(path, self.gain_scores(sample.target, path), sample.weight)
         # nodes that were there before the growth still have the odds from before it
         masses = self.masses(path, self.log_odds() | before)
         share = math.fsum(mass * node.share for mass, node in zip(masses, path, strict=True))
@@ -252,10 +243,22 @@ class RegressionTree(RestartingTree):
             self.errors.append((error, sample.weight))
         self.learned.append((sample.target, sample.weight))
 
+    def gain_scores(self, target, path):
+        """Score the estimates of a path: minus the squared error, in variances of the targets."""
+        variance = self.variance()
+        for estimate in self.prior_means(path)[1:]:
+            square = (target - estimate) ** 2
+            has_scale = variance >= LEAST_VARIANCE
+            yield -min(square / variance, LARGEST_SQUARE) if has_scale else 0.0
+
+    def variance(self):
+        """Return that of the targets."""
+        weight, _, squares = sums(self.learned)
+        return squares / weight if weight > 0 else 0.0
+
     def noise(self):
         """Return sigma^2, None if the targets have been equal so far."""
-        weight, _, squares = sums(self.learned)
-        variance = squares / weight if weight > 0 else 0.0
+        variance = self.variance()
         if variance < LEAST_VARIANCE:
             return None
         weight, mean = self.mean_error()

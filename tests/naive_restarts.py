@@ -2,7 +2,7 @@
 
 import math
 
-from naive_growth import GrowingTree
+from naive_gains import GainingTree
 
 RECENT_RATE = 0.02  # of the mean of a tree's recent losses
 USUAL_RATE = 0.001
@@ -20,7 +20,7 @@ def running_mean(values, rate):
     return mean
 
 
-class RestartingTree(GrowingTree):
+class RestartingTree(GainingTree):
     """A tree that restarts if it has an odd index and the forest has a `drift_threshold`."""
 
     def __init__(self, forest, random_state, tree_key):

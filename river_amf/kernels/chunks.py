@@ -31,10 +31,12 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
             forest, values, x, z, terms, votes, k, True, target, weight, context
         )
         samples.rows[k] = forest.counters[0]["n_rows"] - 1
-        for tree_target in range(len(forest.tree_targets) if weight > 0.0 else 0):
-            samples.tree_targets[k, tree_target] = forest.tree_targets[tree_target]
-            for j in range(forest.settings[0]["n_features"]):
-                samples.intensities[k, tree_target, j] = forest.intensity[tree_target, j]
+        if weight > 0.0:
+            for tree_target in range(len(forest.tree_targets)):
+                samples.tree_targets[k, tree_target] = forest.tree_targets[tree_target]
+            for row in range(len(forest.intensity)):
+                for j in range(forest.settings[0]["n_features"]):
+                    samples.intensities[k, row, j] = forest.intensity[row, j]
     samples.handle["stage"] = OPEN
 
 

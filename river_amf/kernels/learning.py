@@ -211,7 +211,7 @@ def hull_of_leaf(forest: Forest, t: int, row: int, box: int) -> None:
     """Write the hull of the samples that a leaf keeps, whose list starts at `row`."""
     # `box` is the address of (2, n_features) values, filled with NaN.
     hull = array_at(box, (2, forest.settings[0]["n_features"]), np.float64)
-    hull_of_rows(forest, tree_of(forest, t, forest.intensity[0]), row, hull)
+    hull_of_rows(forest, tree_of(forest, t, forest.intensity[0], forest.intensity), row, hull)
 
 
 @quick_kernel

@@ -108,7 +108,10 @@ def learn_in_tree(
         return missing
     tree_target = t % len(targets)
     target = targets[tree_target]
-    tree = tree_of(forest, t, intensities[tree_target])
+    intensity = intensities[tree_target]
+    if forest.settings[0]["relevance"]:
+        intensity = forest.own_intensity[t]
+    tree = tree_of(forest, t, intensity, intensities)
     missing = by_kind.learn_tree(forest, tree, x, target, weight, context, row)
     if missing == NOTHING and forest.settings[0]["scores_trees"]:
         if context[DELAY] > 0.0 and tree_target > 0:

@@ -104,6 +104,7 @@ TREE = _record(
     ("variance", "f8"),  # sigma^2, in a regression
     ("error_weight", "f8"),  # of the recent squared errors, whose mean it is
     ("error_squares", "f8"),  # their weighted sum
+    ("newest_gain", "f8"),  # weight of the newest sample in what splits have gained, 1 at least
 )
 
 # One record per node: a cache line of 64 bytes, with what a walk reads but for counts and box.
@@ -268,7 +269,8 @@ FIELDS = {
     "counters": Field(COUNTERS, (1,)),
     "ranges": Field(np.float64, (2, "feature"), np.nan),
     "limits": Field(np.float64, (2, "feature"), np.nan),
-    "intensity": Field(np.float64, ("tree_target", "feature")),
+    # for each tree target; if these follow relevance, the last row does not
+    "intensity": Field(np.float64, ("intensity", "feature")),
     "is_categorical": Field(np.uint8, ("feature",), is_copied=False),
     # in place of missing values, NaN if they stay missing
     "stand_ins": Field(np.float64, ("feature",), np.nan),
@@ -314,6 +316,8 @@ FIELDS = {
     "stack_products": Field(np.float64, ("stack", N_STACKED)),
     "stack_weights": Field(np.float64, ("stack", N_STACKED)),
     "trees": Field(TREE, ("tree",)),
+    "gains": Field(np.float64, ("tree", 3, "gaining")),
+    "own_intensity": Field(np.float64, ("tree", "gaining"), is_copied=False),
     "nodes": Field(NODE, ("tree", "node")),
     "counts": Field(np.float64, ("tree", "node", "class")),
     "targets": Field(np.float64, ("tree", "node", "target")),
@@ -398,7 +402,7 @@ BLOCK_FIELDS = {
     "late_votes": Field(np.float64, ("voter", "late", "vote")),  # from when they were predicted
     "clipped": Field(np.float64, ("chunk", "feature")),  # samples without outliers
     "tree_targets": Field(np.float64, ("chunk", "tree_target")),  # what the trees learn
-    "intensities": Field(np.float64, ("chunk", "tree_target", "feature")),  # when each is learned
+    "intensities": Field(np.float64, ("chunk", "intensity", "feature")),  # when each is learned
     "rows": Field(np.int64, ("chunk",)),  # in the store
     "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
     "standardised": Field(np.float64, ("chunk", "standardised_row", "feature")),
@@ -474,6 +478,7 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
     has_residuals = settings["n_tree_targets"][0] > 1 and settings["relevance"][0]
     return {
         "feature": n_features,
+        "gaining": n_features if settings["relevance"][0] else 0,
         "input": 1 + n_inputs if n_gradient_models else 0,
         "binned": n_features if n_gradient_models else 0,
         "common_input": max(n_smooth, N_COSINES) if n_gradient_models else 0,
@@ -516,6 +521,7 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "draw": n_draws,
         "cosine": N_WAVES if has_trends else N_COSINES,
         "tree_target": int(settings["n_tree_targets"][0]),
+        "intensity": int(settings["n_tree_targets"][0] + settings["relevance"][0]),
         "trend": n_trends,
         "fit": has_trends,
         "stack": 2 * int(settings["task"][0] == REGRESSION) + has_trends,

@@ -60,6 +60,11 @@ def same_nodes(model, tree, expected, precision):
     assert (state["n_restarts"], state["restarted_at"]) == restarts
     losses = [running_mean(expected.losses, rate) for rate in (RECENT_RATE, USUAL_RATE)]
     assert [state["recent_loss"], state["usual_loss"]] == pytest.approx(losses, rel=1e-6, abs=1e-9)
+    if expected.follows_gains():
+        gains = model._arena.gains[tree] / max(state["newest_gain"], 1.0)
+        for j in range(len(names)):
+            sums = expected.sums_of_gains(j)
+            assert gains[:, j] == pytest.approx(sums, rel=1e-6, abs=1e-9)
     assert len(table) == len(log_odds)
     pending = [(int(table.index[table["parent"] < 0][0]), expected.root)] if log_odds else []
     # times follow from relevance, which loses digits where values are next to each other
@@ -229,6 +234,14 @@ def test_many_numbers_equal_the_reference():
     learn_both(*pair(vote="learned", linear=True), many_numbers())
 
 
+def test_heavy_samples_equal_the_reference():
+    # the sums of gains are scaled down on the way
+    stream = ((x, y, 2000.0 * w) for x, y, w in longer_stream())
+    model, reference = pair(split_intensity="relevance")
+    learn_both(model, reference, stream, precision=1e-9)
+    assert reference.trees[0].sums_of_gains(0)[1] > 100.0
+
+
 def test_confident_linear_model_equals_the_reference():
     # by numbers that are clearer than those it has learned from, once wrongly
     model, reference = pair(vote="learned", linear=True, max_nodes=1)
@@ -254,7 +267,10 @@ def drifts(n_samples, swap):
 @pytest.mark.parametrize(
     ("parameters", "stream"),
     [
-        ({"n_classes": 3, "drift_threshold": 4.0}, drifts(330, 302)),
+        (
+            {"n_classes": 3, "drift_threshold": 4.0, "split_intensity": "relevance"},
+            drifts(330, 302),
+        ),
         pytest.param(ADAPTIVE | {"n_classes": 2}, drifts(1100, 450), marks=pytest.mark.soak),
     ],
     ids=["mean", "adaptive"],

@@ -10,7 +10,7 @@ import pytest
 from naive_features import Columns
 from naive_growth import relative
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, inspection
 
 
 def forest(kind=AMFClassifier, **parameters):
@@ -130,3 +130,14 @@ def test_relevance_of_any_weights_is_a_share(weights):
         model.learn_one(x, y, w=weights[i % len(weights)])
         assert inspection.feature_relevance(model).between(0.0, 1.0).all()
         assert np.isfinite(intensities(model)).all()
+        assert np.isfinite(model._arena.own_intensity).all()
+
+
+@pytest.mark.parametrize("kind", [AdaptiveAMFClassifier, AdaptiveAMFRegressor])
+def test_features_that_only_matter_together_are_split(kind):
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.random((4000, 6)), columns=list("abcdef"))
+    model = kind(seed=1)
+    model.learn_many(X, (X["a"] > 0.5) ^ (X["b"] > 0.5))
+    intensity = model._arena.own_intensity.sum(axis=0)
+    assert intensity[:2].sum() > 0.6 * intensity.sum()  # a third by their ranges alone

@@ -16,6 +16,7 @@ from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.tree.aggregation import predict_tree
 from river_amf.kernels.tree.estimates import slowed
+from river_amf.kernels.tree.gains import FORGETTING
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
 from river_amf.state.layout import DELAY, N_KNOWN, RESTARTED, SAMPLE_NUMBER
 
@@ -153,3 +154,4 @@ def count_tree_loss(
     if is_outdated(settings, state):
         links = forest.links[t, : forest.counters[0]["n_rows"]]
         restart_tree(state, links, int(context[SAMPLE_NUMBER]) + 1)
+        state["newest_gain"] = FORGETTING

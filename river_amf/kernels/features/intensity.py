@@ -118,8 +118,8 @@ def set_range(forest: Forest, j: int, low: float, high: float) -> None:
     """Set the range of a feature, and its split intensity and limits by range."""
     forest.ranges[0, j], forest.ranges[1, j] = low, high
     if forest.settings[0]["range_intensity"]:
-        for tree_target in range(len(forest.intensity)):
-            forest.intensity[tree_target, j] = range_intensity(low, high)
+        for row in range(len(forest.intensity)):
+            forest.intensity[row, j] = range_intensity(low, high)
         if forest.features[j]["n_recent"] == N_RECENT and high > low:
             reach = FAR * min(high - low, LARGEST_FLOAT)
             forest.limits[0, j], forest.limits[1, j] = low - reach, high + reach

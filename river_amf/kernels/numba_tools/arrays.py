@@ -31,7 +31,8 @@ Word = Any  # a uint64 of which only the lower 32 bits are used
 Forest = Any  # a view of the arrays of `layout.FIELDS`, and of the handle
 Samples = Any  # the same for `layout.BLOCK_FIELDS`
 # One tree's part of a forest: the arrays that have an axis of trees, its record `state`, the
-# `settings`, and the split `intensity` at the time of the sample that is being learned.
+# `settings`, its index `t`, its split `intensity` for the sample that is being learned, and those
+# `given` by the forest, which it may follow from (`tree.gains`).
 Tree = Any
 
 

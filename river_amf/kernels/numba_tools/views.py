@@ -48,10 +48,10 @@ class UncompiledTree:
 
     nodes: Any
 
-    def __init__(self, forest: UncompiledViews, t: int, intensity: Any) -> None:
+    def __init__(self, forest: UncompiledViews, t: int, intensity: Any, given: Any) -> None:
         self.settings = forest.settings[0]
         self.state = forest.trees[t]
-        self.intensity = intensity
+        self.t, self.intensity, self.given = t, intensity, given
         for name in OF_TREES:
             setattr(self, name, getattr(forest, name)[t])
 
@@ -101,14 +101,18 @@ class TreeView(types.Type):
 
 FORESTS = [Views(f"Forest{kind}", layout.HANDLE, layout.FIELDS, kind) for kind in layout.KINDS]
 SAMPLES = Views("Samples", layout.BLOCK, layout.BLOCK_FIELDS)
-INTENSITY = types.Array(types.float64, 1, "C")
+OF_SAMPLES = {
+    "t": types.intp,
+    "intensity": types.Array(types.float64, 1, "C"),
+    "given": types.Array(types.float64, 2, "C"),
+}
 extending.register_model(Views)(extending.models.OpaqueModel)
 
 
 @extending.register_model(TreeView)
 class _TreeModel(extending.models.StructModel):  # type: ignore[misc]
     def __init__(self, manager: Any, tree: TreeView) -> None:
-        members = [("forest", tree.forest), ("t", types.intp), ("intensity", INTENSITY)]
+        members = [("forest", tree.forest), *OF_SAMPLES.items()]
         super().__init__(manager, tree, members)
 
 
@@ -145,7 +149,7 @@ class _TreeAttributes(AttributeTemplate):  # type: ignore[misc]
         if name in OF_TREES:
             return _type_of(OF_TREES[name], 1)
         settings, state = numba.from_dtype(layout.SETTINGS), numba.from_dtype(layout.TREE)
-        return {"settings": settings, "state": state, "intensity": INTENSITY}.get(name)
+        return ({"settings": settings, "state": state} | OF_SAMPLES).get(name)
 
 
 @extending.lower_getattr_generic(Views)
@@ -162,8 +166,8 @@ def _array_in(context: Any, builder: Any, views: Views, address: Any, name: str)
 def _array_of_tree(context: Any, builder: Any, tree: TreeView, value: Any, name: str) -> Any:
     """Generate the code for an attribute of a tree."""
     parts = cgutils.create_struct_proxy(tree)(context, builder, value=value)
-    if name == "intensity":
-        return parts.intensity
+    if name in OF_SAMPLES:
+        return getattr(parts, name)
     if name == "settings":
         first = _load(builder, tree.forest, parts.forest, name)
         return builder.inttoptr(first, context.get_value_type(numba.from_dtype(layout.SETTINGS)))
@@ -232,13 +236,13 @@ def array_at(typingctx, address, shape, dtype):  # type: ignore[no-untyped-def]
 
 
 @extending.intrinsic
-def tree_of(typingctx, forest, t, intensity):  # type: ignore[no-untyped-def]
-    """Return one tree's part of a forest, with the split intensities of a sample."""
+def tree_of(typingctx, forest, t, intensity, given):  # type: ignore[no-untyped-def]
+    """Return one tree's part of a forest, with its split intensities and those of a sample."""
     tree = TreeView(forest)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         members = cgutils.create_struct_proxy(tree)(context, builder)
-        members.forest, members.t, members.intensity = arguments
+        members.forest, members.t, members.intensity, members.given = arguments
         return members._getvalue()
 
-    return tree(forest, types.intp, INTENSITY), generate
+    return tree(forest, *OF_SAMPLES.values()), generate

@@ -13,7 +13,7 @@ from river_amf.kernels.features.fading import decay_of, settled_sum
 from river_amf.kernels.numba_tools.arrays import NONE, NOTHING, Array, Forest, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.densities import estimate_of, score_target, spread_about
-from river_amf.kernels.tree import estimates
+from river_amf.kernels.tree import estimates, gains
 from river_amf.kernels.tree.aggregation import score_odds
 from river_amf.kernels.tree.growth import grow
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
@@ -24,7 +24,7 @@ from river_amf.state.layout import LEAF, LOCATION, MEAN, SPREAD, SQUARES
 ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
 ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
 LARGEST_ERROR = 5.0  # in units of sigma; larger ones count as that
-LARGEST_SQUARE = 9.0  # error, in units of sigma^2, from which on the loss of a tree is 1
+LARGEST_SQUARE = 9.0  # of an error: in a loss in units of sigma^2, in a gain of the variance
 LEAST_VARIANCE = 1e-12  # of sigma^2, relative to the variance of the targets
 NO_VARIANCE = 1e-280  # of the targets; less counts as none, as sigma^2 may be LEAST_VARIANCE of it
 
@@ -91,6 +91,11 @@ def score_downwards(
     index = tree.state["root"]
     above = tree.targets[index, MEAN]
     mass, faded_share, least = 1.0, 0.0, 1.0
+    follows_gains = settings["relevance"]
+    gaining = gains.begin_gains(tree, weight) if follows_gains else 0.0
+    n_root = nodes[unsigned(index)]["n_samples"]
+    of_targets = tree.targets[index, SQUARES] / n_root if n_root > 0.0 else 0.0
+    split_by, passed_on, square_above = NONE, 0.0, 0.0
     while True:
         node = nodes[unsigned(index)]
         n, row = node["n_samples"], tree.targets[unsigned(index)]
@@ -105,6 +110,15 @@ def score_downwards(
         tree.scores[unsigned(index), 0] = score
         least = min(least, score)
         leaf = is_leaf(node)
+        if follows_gains:
+            error = target - estimate
+            square = 0.0
+            if of_targets > NO_VARIANCE:
+                square = min(error * error / of_targets, LARGEST_SQUARE)
+            if split_by != NONE:
+                gains.count_gain(tree, split_by, gaining, passed_on, square_above - square)
+            split_by, square_above = node["feature"], square
+            passed_on = estimates.shares(node)[1]
         following = NONE if leaf else next_node(nodes, node, x)  # by the weights from before
         node["n_samples"] = n + weight
         if leaf:

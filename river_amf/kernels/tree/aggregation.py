@@ -12,7 +12,7 @@ import numpy as np
 
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Record, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import allocating, helper, hot, kernel
-from river_amf.kernels.tree import estimates
+from river_amf.kernels.tree import estimates, gains
 from river_amf.kernels.tree.structure import is_leaf, next_node, pass_on
 from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
@@ -45,7 +45,9 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
     # g = sigma(r) p + (1 - sigma(r)) g with the old r.
     a = tree.settings["dirichlet"]
     total = tree.settings["total_dirichlet"]
-    g = 1.0
+    follows_gains = tree.settings["relevance"]
+    gaining = gains.begin_gains(tree, 1.0) if follows_gains else 0.0
+    g = below = 1.0
     faded_share = 0.0
     index = leaf
     while index != NONE:
@@ -60,10 +62,13 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
             faded_share = share
         else:
             own_share, passed_on = estimates.shares(node)
+            if follows_gains:
+                gains.count_gain(tree, node["feature"], gaining, passed_on, below - p)
             estimates.multiply_odds(node, p / g)
             g = own_share * p + passed_on * g
             if tree.settings["use_aggregation"]:
                 faded_share = own_share * share + passed_on * faded_share
+        below = p
         if index == changed:
             g *= growth
         tree.counts[unsigned(index), label] += 1.0
@@ -80,11 +85,14 @@ def aggregate_any_weight(
     """Aggregate upwards for any weight and eta, in logarithms."""
     # r_v += eta log p - log g, and then g = sigma(r) p^eta + (1 - sigma(r)) g with the old r, that
     # is, log g += softplus(new r) - softplus(old r).
-    log_g = 0.0
+    follows_gains = tree.settings["relevance"]
+    gaining = gains.begin_gains(tree, weight) if follows_gains else 0.0
+    log_g = below = 0.0
     faded_share = 0.0
     index = leaf
     while index != NONE:
         node = tree.nodes[index]
+        p = estimates.probability(tree, index, label)
         n_samples = node["n_samples"]
         count = tree.counts[index, label]
         log_p = estimates.log_score(tree.settings, count, n_samples, weight)
@@ -100,9 +108,12 @@ def aggregate_any_weight(
             faded_share = share
         else:
             own_share, rest = estimates.shares(node)
+            if follows_gains:
+                gains.count_gain(tree, node["feature"], gaining, rest, below - p)
             if tree.settings["use_aggregation"]:
                 faded_share = own_share * share + rest * faded_share
             log_g = score_odds(node, log_p, log_g)
+        below = p
         if index == changed:
             log_g += log_growth
         tree.counts[index, label] = count + weight

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
+from river_amf.kernels.numba_tools.arrays import Array, Forest, Record, Tree
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import DELAY, FADED_COUNTS, FADED_SHARE, FADED_SUM
 
@@ -124,6 +124,19 @@ def log_score(settings: Record, count: float, n_samples: float, weight: float) -
         - math.lgamma(n_samples + weight + total)
         + math.lgamma(n_samples + total)
     )
+
+
+@hot
+def probability(tree: Tree, index: int, label: int) -> float:
+    """Return the probability that a node gives to a label."""
+    settings, n_samples = tree.settings, tree.nodes[index]["n_samples"]
+    a, total = settings["dirichlet"], settings["total_dirichlet"]
+    p = (tree.counts[index, label] + a) / (n_samples + total)
+    if settings["fades"]:
+        row = tree.faded[index]
+        p_faded = (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
+        p += row[FADED_SHARE] * (p_faded - p)
+    return p
 
 
 @helper

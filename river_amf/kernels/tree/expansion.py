@@ -25,6 +25,7 @@ from river_amf.kernels.numba_tools.arrays import (
 from river_amf.kernels.numba_tools.compilation import allocating, choose, helper, hot, nothing
 from river_amf.kernels.numba_tools.views import Views
 from river_amf.kernels.tree import estimates, random_numbers, structure
+from river_amf.kernels.tree.gains import follow_gains
 from river_amf.kernels.tree.readiness import missing_capacity
 from river_amf.kernels.tree.sample_store import clear_rows, list_row
 from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, Field
@@ -170,6 +171,7 @@ def draw_splits(tree: Tree, index: int, expansion: Expansion) -> int:
     now = structure.time_of(tree, tree.nodes[index])
     n_cell = len(expansion.members)
     n_splits = 0
+    follow_gains(tree)
     while True:
         box = expansion.boxes[n_splits]
         hull_of_cell(expansion, n_cell, box)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from river_amf.kernels.numba_tools.arrays import NEVER, NONE, Array, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.tree import estimates, structure
+from river_amf.kernels.tree.gains import follow_gains
 from river_amf.kernels.tree.random_numbers import (
     draw_feature,
     draw_split_time,
@@ -46,6 +47,7 @@ def descend(tree: Tree, x: Array) -> tuple[int, float, int]:
     n_missing = structure.count_missing(x, n_features)
     index = tree.state["root"]
     time = 0.0
+    has_intensity = False
     while True:
         node = tree.nodes[unsigned(index)]
         if structure.keeps_samples(node):
@@ -53,6 +55,9 @@ def descend(tree: Tree, x: Array) -> tuple[int, float, int]:
         box = structure.box_of(tree, node)
         children_time = node["split_time"]
         if not structure.is_inside(box, x, n_features, n_missing):
+            if not has_intensity:
+                follow_gains(tree)
+                has_intensity = True
             rate = structure.extension_rate(box, x, tree.intensity, n_features)
             if rate > 0.0:
                 time = draw_split_time(tree.state, time, rate, children_time)

@@ -1,0 +1,79 @@
+"""What the splits of a tree have gained by feature, and the intensities that follow from it.
+
+A split gains as much as the node below it has predicted a sample better than its own node. Three
+sums for each feature fade with the samples: of gains, of the shares of mass that they are weighted
+by, and of squares (DESIGN.md: gains).
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.features.intensity import LARGEST_NEWEST
+from river_amf.kernels.numba_tools.arrays import LARGEST_FLOAT, Tree, unsigned
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.tree.estimates import decay_of, settled_sum
+
+GAIN_DECAY = 1.0 - 1.0 / 2000.0
+BY_GAINS = 0.8  # the share of gains in the intensities
+GAIN_FLOOR = 0.0001
+FEW = 20.0  # the weight of splits that have gained nothing
+DOUBT = 2.0  # standard errors by which gains are lowered
+LEAST_DECAY = 1e-200
+FORGETTING = 1e200  # as the weight of the newest sample, compared to which all others are nothing
+
+GAINED, PASSED, SQUARED = 0, 1, 2
+
+
+@hot
+def newest_of(tree: Tree) -> float:
+    """Return the weight in the sums of the newest sample, which grows while older ones fade."""
+    return max(tree.state["newest_gain"], 1.0)
+
+
+@hot
+def begin_gains(tree: Tree, weight: float) -> float:
+    """Let the sums fade for a sample; return the weight of its gains."""
+    decay, gain = decay_of(GAIN_DECAY, weight)
+    newest = newest_of(tree) / max(decay, LEAST_DECAY)
+    if newest > LARGEST_NEWEST:
+        rescale_gains(tree, newest)
+        newest = 1.0
+    tree.state["newest_gain"] = newest
+    return newest * gain
+
+
+@helper
+def rescale_gains(tree: Tree, factor: float) -> None:
+    """Divide the sums by a factor."""
+    for k in range(tree.gains.shape[0]):
+        for j in range(tree.gains.shape[1]):
+            tree.gains[k, j] = settled_sum(tree.gains[k, j] / factor)
+
+
+@hot
+def count_gain(tree: Tree, feature: int, weight: float, share: float, gain: float) -> None:
+    """Count what a split, which passes on a share of its mass, has gained for a sample."""
+    j, weighted = unsigned(feature), share * gain
+    tree.gains[GAINED, j] += weight * weighted
+    tree.gains[PASSED, j] += weight * share
+    tree.gains[SQUARED, j] += weight * (weighted * weighted)
+
+
+@hot
+def follow_gains(tree: Tree) -> None:
+    """Write the split intensities of a tree, which partly follow from gains, for a sample."""
+    if not tree.settings["relevance"]:
+        return
+    n_features, newest, total = tree.settings["n_features"], newest_of(tree), 0.0
+    gains, own, n_targets = tree.gains, tree.intensity, len(tree.given) - 1
+    for j in range(n_features):
+        lowered = gains[GAINED, j] - DOUBT * math.sqrt(gains[SQUARED, j] * newest)
+        own[j] = GAIN_FLOOR + max(lowered, 0.0) / (gains[PASSED, j] + FEW * newest)
+    for j in range(n_features):
+        total += own[j]
+    scale = n_features / total if n_features > 0 else 0.0
+    by_relevance, by_width = tree.given[tree.t % n_targets], tree.given[n_targets]
+    for j in range(n_features):
+        by_gains = min(by_width[j] * (own[j] * scale), LARGEST_FLOAT)
+        own[j] = (1.0 - BY_GAINS) * by_relevance[j] + BY_GAINS * by_gains
