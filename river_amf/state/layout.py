@@ -232,6 +232,8 @@ SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 8, 9
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
 
+MOST_BRANCHES = 64  # of a walk that takes both ways, that are open
+
 N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
 
 # Of the weights of all samples, for each task: its log-gamma is still finite; squares of targets
@@ -337,6 +339,8 @@ FIELDS = {
     "late_votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
     "pooled": Field(np.float64, ("vote",), is_copied=False),
     "scores": Field(np.float64, ("tree", "node", "score"), is_copied=False),
+    # of a walk: node, mass, what its kind passes down, and share of the sample
+    "branches": Field(np.float64, ("tree", MOST_BRANCHES, 4), is_copied=False),
     "pure": Field(np.float64, (N_PURE, 3), np.nan, is_copied=False),
 }
 
