@@ -328,7 +328,8 @@ class NaiveRegressor(GrowingForest):
     def _votes(self, x):
         """Return the predictions of the trees, without trends, and what is recent."""
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        return Votes(*zip(*of_trees, strict=True), recent=self.stack.recent())
+        surprises, recent = self.surprises(x), self.stack.recent()
+        return Votes(*zip(*of_trees, strict=True), recent=recent, surprises=surprises)
 
     def _trends(self, row):
         """Return P_1, P_2 and T, or nothing without trends."""
@@ -356,7 +357,8 @@ class NaiveRegressor(GrowingForest):
         delay = self.n_learned - late.n_learned if late else 0
         law = None
         if late:  # what is scored is the prediction of the time
-            votes, *law = late.votes
+            surprises, (votes, *law) = votes.surprises, late.votes
+            votes = votes._replace(surprises=surprises)
         if not is_first:
             self.stack.learn(votes, target, w, delay, law)
         of_trees = list(votes.trees)

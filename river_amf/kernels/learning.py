@@ -162,7 +162,7 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     for t in range(len(forest.trees)):
         by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, coded), votes[t, 0])
     by_kind.run_experts(forest, sample, x, z, inputs, additive_inputs, votes, True, NONE, 0.0)
-    steps.pool_votes(forest, votes, 0, proba)
+    steps.pool_votes(forest, votes, 0, context, proba)
     if not needs_tree_votes(settings):
         return DONE
     for j in range(len(values)):
