@@ -46,14 +46,15 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     absent
         The meaning of a feature that is absent from a sample: `"missing"`, or `"zero"` for sparse
         samples such as bags of words. With `"missing"`, a missing category is one more category,
-        and a missing number goes to the larger side of a split; but as long as a number has had one
-        value v only, as in `{"promo": True}` or no key, its absence counts as v - |v| / 1024
-        (-1 / 1024 for 0), so that presence is learned. With `"zero"`, an absent number is 0, None
-        and NaN are missing, and an absent category is missing too. The time for a sample is
-        proportional to the number of features that it has. Each numeric feature is a word in a
-        vocabulary. The trees see it once it is informative, or in half of the samples: it gets a
-        permanent column while there are fewer than `max_split_words`. With `linear`, a logistic
-        regression uses all words. Blocks are learned and predicted row by row, without threads.
+        and at a split on a missing number a prediction mixes both sides by their samples (to be
+        learned, the sample goes to the larger one); but as long as a number has had one value v
+        only, as in `{"promo": True}` or no key, its absence counts as v - |v| / 1024 (-1 / 1024 for
+        0), so that presence is learned. With `"zero"`, an absent number is 0, None and NaN are
+        missing, and an absent category is missing too. The time for a sample is proportional to the
+        number of features that it has. Each numeric feature is a word in a vocabulary. The trees
+        see it once it is informative, or in half of the samples: it gets a permanent column while
+        there are fewer than `max_split_words`. With `linear`, a logistic regression uses all words.
+        Blocks are learned and predicted row by row, without threads.
     on_mismatch
         The first value of a feature settles its kind. A value of the other kind, a number for a
         categorical feature or the reverse, either raises an error (`"raise"`) or counts as missing

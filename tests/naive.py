@@ -251,8 +251,8 @@ class NaiveTree(RestartingTree):
         """Predict the C classes with the average of all prunings, or with the leaf alone."""
         if self.root is None:
             return [1.0 / self.forest.size_of_prior()] * self.forest.size_of_prior()
-        path = self.path(values)
-        return mix(self.masses(path), [node.predict() for node in path])
+        visits = self.visits(values)
+        return mix([visit.mass for visit in visits], [visit.node.predict() for visit in visits])
 
     def learn(self, sample, split_intensity):
         """Grow the tree where the sample requires it, then count the sample along its path."""

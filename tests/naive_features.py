@@ -147,6 +147,9 @@ class Column:
     codes: dict = field(default_factory=dict)  # of the present categories, in order of arrival
     last_uses: dict = field(default_factory=dict)  # when each category was learned last
     clock: itertools.count = field(default_factory=itertools.count)
+    learned: set = field(default_factory=set)  # codes
+    n_present: int = 0
+    n_absent: int = 0
 
     def add(self, value):
         """Add a value that the trees are about to learn; return whether earlier ones are forgotten.
@@ -155,8 +158,10 @@ class Column:
         another value.
         """
         had_one = self.stand_in() is not None
+        self.n_present += 1
         if self.is_categorical:
             self.admit(value)
+            self.learned.add(self.code(value))
             return False
         self.numbers.add(float(value))
         forgets = had_one and self.stand_in() is None and self.range.width() > 0
@@ -169,6 +174,8 @@ class Column:
 
     def add_absence(self):
         """Note a missing value that the trees are about to learn."""
+        self.n_absent += 1
+        self.learned.add(MISSING_CODE)
         if not self.is_categorical and self.stand_in() is not None:
             self.range.extend(self.stand_in())
             self.is_suspect = False
@@ -206,6 +213,13 @@ class Column:
         if not self.is_categorical:
             return float(value)
         return category_number(self.code(value), self.index, tree_key)
+
+    def surprise(self, value):
+        """Return what is unusual about a value, which may be None, or nothing."""
+        if self.is_categorical:
+            return None if self.code(MISSING if value is None else value) in self.learned else "new"
+        is_gap = value is None and self.stand_in() is None and self.n_present > self.n_absent
+        return "gap" if is_gap else None
 
     def place(self, value):
         """Return the place of a category in linear models and profiles, less one."""
@@ -317,6 +331,11 @@ class Columns:
             else value
             for name, value in self.filled(x).items()
         }
+
+    def surprises(self, x):
+        """Return what is unusual about a sample: a category that was not learned, or a gap."""
+        x = self.checked(x)
+        return {column.surprise(x.get(name)) for name, column in self.columns.items()} - {None}
 
     def filled(self, x):
         """Fill in what missing values count as (DESIGN.md: missing values)."""

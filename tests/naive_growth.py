@@ -9,7 +9,7 @@ import math
 import operator
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from naive_aggregation import add_up, masses_by_recursion, sigma, softplus, weigh
 from naive_features import MASK32, Columns
@@ -17,6 +17,9 @@ from naive_pending import Pending
 
 N_IN_A_ROW = 48  # nodes among which a full tree looks for a split to undo
 KEPT_WEIGHT = 0.9995  # of the share of each weight in the mean of all, at every later sample
+MOST_OPEN = 64  # ways of a prediction that are put off, and
+MOST_VISITS = 400  # nodes that it has visited, from which on it no longer takes both ways
+LEAST_MASS = 1e-4  # below a node of one that has; less stays there
 MORE = 1.0 + 1e-9  # a split is less useful than another if it is so by this factor
 
 
@@ -132,6 +135,15 @@ def hull(samples):
     return box
 
 
+class Visit(NamedTuple):
+    """A node that a prediction mixes: the visit above it, its mass, and at a leaf its share."""
+
+    node: Any
+    above: Any
+    mass: float
+    share: float  # 0 where the walk goes on
+
+
 class GrowingTree:
     """One tree of a naive forest, with its own random numbers."""
 
@@ -180,6 +192,37 @@ class GrowingTree:
         if not self.forest.use_aggregation:
             return [0.0] * (len(path) - 1) + [1.0]
         return masses_by_recursion(path, log_odds or self.log_odds())
+
+    def visits(self, values, least_mass=LEAST_MASS):
+        """List what a prediction mixes: without the split feature, x goes both ways.
+
+        Each takes a share by the samples there, the heavier one first (DESIGN.md: missing values).
+        """
+        visits, log_odds, n_open = [], self.log_odds(), 0
+
+        def visit(node, above, mass, share):
+            nonlocal n_open
+            keeps = self.forest.use_aggregation or node.is_leaf()
+            r = log_odds[node] if keeps else -math.inf
+            rest = mass * sigma(-r)
+            ends = node.is_leaf() or (share < 1 and rest < least_mass)
+            this = Visit(node, above, mass if ends else mass * sigma(r), share if ends else 0.0)
+            visits.append(this)
+            if ends:
+                return
+            goes_left = node.goes_left(values)
+            first, other = (node.left, node.right) if goes_left else (node.right, node.left)
+            if node.feature in values or n_open >= MOST_OPEN or len(visits) >= MOST_VISITS:
+                visit(first, this, rest, share)
+                return
+            heavier = first.n_samples() / (first.n_samples() + other.n_samples())
+            n_open += 1
+            visit(first, this, heavier * rest, heavier * share)
+            n_open -= 1
+            visit(other, this, (1 - heavier) * rest, (1 - heavier) * share)
+
+        visit(self.root, None, 1.0, 1.0)
+        return visits
 
     def after_insertion(self, parent, below):
         """Set what a new parent takes over from the node below it."""

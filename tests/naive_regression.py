@@ -188,21 +188,24 @@ class RegressionTree(RestartingTree):
     def predict(self, values):
         """Predict with the average of all prunings, or with the leaf alone.
 
-        Returns the estimate, the variance of the mix of all laws on the path, and the leaf's mean.
+        Returns the estimate, the variance of the mix of all laws, and the mean of the leaves.
         """
         if self.root is None:
             return 0.0, 0.0, 0.0
-        path, noise = self.path(values), self.noise() or 0.0
-        masses, prior_means = self.masses(path), self.prior_means(path)
-        center, estimates = prior_means[0], prior_means[1:]
-        prediction = math.fsum(mass * e for mass, e in zip(masses, estimates, strict=True))
-        squares = []
-        for mass, node, prior_mean in zip(masses, path, prior_means, strict=False):
+        noise, center = self.noise() or 0.0, sums(self.learned).mean
+        estimates, parts, squares, leaves = {None: center}, [], [], []
+        for visit in self.visits(values):
+            node, prior_mean = visit.node, estimates[visit.above and visit.above.node]
+            estimates[node] = node.estimate(prior_mean)
+            parts.append(visit.mass * estimates[node])
             for share, law in node.laws():
                 off = location(law, prior_mean) - center
-                squares.append(mass * share * (squared_scale(law, prior_mean, noise) + off * off))
+                square = squared_scale(law, prior_mean, noise) + off * off
+                squares.append(visit.mass * share * square)
+            leaves.append(visit.share * node.sums().mean)
+        prediction = math.fsum(parts)
         variance = max(math.fsum(squares) - (prediction - center) ** 2, 0.0)
-        return prediction, variance, path[-1].sums().mean
+        return prediction, variance, math.fsum(leaves)
 
     def restart(self, n_learned):
         """Forget everything, sigma^2 included."""
@@ -328,7 +331,8 @@ class NaiveRegressor(GrowingForest):
     def _votes(self, x):
         """Return the predictions of the trees, without trends, and what is recent."""
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        return Votes(*zip(*of_trees, strict=True), recent=self.stack.recent())
+        surprises, recent = self.surprises(x), self.stack.recent()
+        return Votes(*zip(*of_trees, strict=True), recent=recent, surprises=surprises)
 
     def _trends(self, row):
         """Return P_1, P_2 and T, or nothing without trends."""
@@ -356,7 +360,8 @@ class NaiveRegressor(GrowingForest):
         delay = self.n_learned - late.n_learned if late else 0
         law = None
         if late:  # what is scored is the prediction of the time
-            votes, *law = late.votes
+            surprises, (votes, *law) = votes.surprises, late.votes
+            votes = votes._replace(surprises=surprises)
         if not is_first:
             self.stack.learn(votes, target, w, delay, law)
         of_trees = list(votes.trees)

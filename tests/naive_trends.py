@@ -42,6 +42,7 @@ DOUBT = 4.0  # of the variance between leaves
 # intervals
 N_BINS = 128
 BIN_DECAY = 0.995
+KIND_DECAY = 0.9995  # of the squared errors of a kind of samples
 NORMAL_WEIGHT = 10.0
 LEAST_SPREAD = 1e-12  # of a tree, in mean squared errors
 
@@ -238,6 +239,7 @@ class Votes(NamedTuple):
     leaves: tuple = ()
     trends: tuple = ()  # P_1, P_2, T
     recent: list = (0.0, 0.0, 0.0)  # r_1, r_2 and the last target
+    surprises: set = frozenset()
 
     def with_trend(self, of_trees):
         """Add T to the predictions of odd trees."""
@@ -258,6 +260,7 @@ class Vote:
         self.errors = [FadedMean(decay) for decay in RECENT_DECAYS]
         self.last = 0.0
         self.bins = normal_bins()
+        self.squares = {kind: FadedMean(KIND_DECAY) for kind in ("all", "new", "gap")}
         self.targets = [0.0]  # so far, less the first
 
     def recent(self):
@@ -317,7 +320,13 @@ class Vote:
         prediction = self.of_voters(votes)
         if self.has_last:
             prediction = self.last_stack.predict(votes.recent[2], [prediction])
-        return prediction, self.scale(votes, prediction)
+        return prediction, self.scale(votes, prediction) * self.widening(votes.surprises)
+
+    def widening(self, kinds):
+        """Return the factor of the scale of a sample of some kinds, given the errors of such."""
+        usual = self.squares["all"].mean()
+        ratios = [self.squares[kind].mean() / usual for kind in kinds] if usual > 0 else []
+        return math.sqrt(max([1.0, *ratios]))
 
     def learn(self, votes, target, w, delay, law):
         """Learn a target that was predicted: now, or with this location and scale before."""
@@ -325,10 +334,16 @@ class Vote:
         p = self.of_voters(votes)
         prediction, scale = law or self.law(votes)
         off = target - prediction
+        w_error, by_itself = w / (1 + delay / DELAY_SCALE), self.scale(votes, prediction)
+        if len(self.targets) > 20 and (by_itself > 0 or off == 0):
+            square, usual = (off / by_itself) ** 2 if off else 0.0, self.squares["all"].mean()
+            for kind in ("all", *votes.surprises):
+                limited = min(square, FARTHEST**2 * usual) if usual > 0 else square
+                self.squares[kind].add(limited, w_error)
         if scale > 0 or off == 0:  # an error without a scale has no unit
             u = off / scale if off else 0.0
             s = u / (1 + abs(u))
-            kept, added = fading(BIN_DECAY, w / (1 + delay / DELAY_SCALE))
+            kept, added = fading(BIN_DECAY, w_error)
             self.bins = kept * self.bins
             self.bins[min(math.floor(N_BINS // 2 * (s + 1)), N_BINS - 1)] += added
         base = self.base(votes)

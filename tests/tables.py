@@ -10,6 +10,8 @@ import pytest
 
 from river_amf import AMFClassifier, inspection, kernels
 
+SIDES = "right", "left"
+
 
 def n_classes(model: AMFClassifier) -> int:
     """Return the number of classes in the prior: the given number, or of those seen."""
@@ -52,24 +54,38 @@ def root(table: pd.DataFrame) -> int:
 
 
 def path(table: pd.DataFrame, x: dict[Any, Any], model: AMFClassifier, tree: int = 0) -> list[int]:
-    """Walk from the root to the leaf of x, by what the table of a tree shows.
+    """Return the nodes that learn x, from the root to a leaf; see `paths`."""
+    return paths(table, x, model, tree)[0][1]
 
-    The table leaves out what missing values count as.
+
+def paths(
+    table: pd.DataFrame, x: dict[Any, Any], model: AMFClassifier, tree: int = 0
+) -> list[tuple[float, list[int]]]:
+    """Walk from the root to the leaves of x, by what the table of a tree shows.
+
+    There are several where numbers are missing, each with its share of the samples there; that to
+    the heavier children comes first. The table leaves out what missing values count as.
     """
     # arrays, because looking up rows of a dataframe would take most of a test's time
     columns = {name: table[name].to_numpy() for name in table.columns}
     stand_ins = dict(zip(model._features, model._arena.stand_ins.tolist(), strict=False))
-    nodes = [root(table)]
-    while columns["left"][nodes[-1]] >= 0:
+    found, pending = [], [(1.0, [root(table)])]
+    while pending:
+        share, nodes = pending.pop()
         row = {name: values[nodes[-1]] for name, values in columns.items()}
+        if row["left"] < 0:
+            found.append((share, nodes))
+            continue
         value, is_category = x.get(row["feature"]), row["categories_left"] is not None
         is_missing = value is None or value != value
         if is_missing:
             value = stand_ins[row["feature"]]
         if value != value:
-            left, right = (columns["n_samples"][row[side]] for side in ("left", "right"))
-            goes_left = left >= right
-        elif is_category and is_missing:
+            weights = {int(row[side]): columns["n_samples"][row[side]] for side in SIDES}
+            for child in sorted(weights, key=weights.__getitem__):  # of equals, the left one last
+                pending.append((share * weights[child] / sum(weights.values()), [*nodes, child]))
+            continue
+        if is_category and is_missing:
             column = model._features.column(row["feature"])
             goes_left = (
                 kernels.category_number(model._arena, tree, column, value) <= row["threshold"]
@@ -78,8 +94,8 @@ def path(table: pd.DataFrame, x: dict[Any, Any], model: AMFClassifier, tree: int
             goes_left = value in row["categories_left"]
         else:
             goes_left = value <= row["threshold"]
-        nodes.append(int(row["left"] if goes_left else row["right"]))
-    return nodes
+        pending.append((share, [*nodes, int(row["left"] if goes_left else row["right"])]))
+    return found
 
 
 def is_full(model: AMFClassifier, table: Sized) -> bool:

@@ -50,8 +50,8 @@ def tables_of(forest: Any, x: dict[Any, Any], tree: int | None) -> Tables:
     if outputs is None:
         return {}
     arena, n_trees = forest._arena, forest.n_estimators
-    masses = [walk(arena, t, outputs.values)["mass"] for t in range(n_trees)]
-    depths = [m @ np.arange(len(m)) if len(m) else math.nan for m in masses]
+    walks = [walk(arena, t, outputs.values) for t in range(n_trees)]
+    depths = [steps["mass"] @ steps["depth"] if len(steps) else math.nan for steps in walks]
     of_trees = pd.DataFrame({"depth": depths}, [f"tree {t}" for t in range(n_trees)])
     if forest._task == REGRESSION:
         [ends] = forest._settled.reader().quantiles(x, [_LEVEL])
@@ -167,7 +167,7 @@ def _path(forest: Any, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.DataFr
 def _condition(forest: Any, step: Any) -> str:
     """Return the condition at a split that a sample meets."""
     if step.goes is None:
-        return "leaf"
+        return "leaf" if step.feature is None else "hardly any mass left"
     feature, is_left = name(step.feature), step.goes == "left"
     if step.value is None:
         return f"{feature} missing: {step.goes}"

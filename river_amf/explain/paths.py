@@ -44,7 +44,10 @@ def levels(nodes: Array, root: int) -> list[NDArray[np.intp]]:
 
 
 def walk(arena: Arena, tree: int, values: Array) -> Array:
-    """Return the path of an encoded sample (n_features,), the root first, of `kernels.VISIT`."""
+    """Return the path of an encoded sample (n_features,), the root first, of `kernels.VISIT`.
+
+    Where a number is missing it has two branches, of which that to the heavier child comes first.
+    """
     sample = np.empty((3, len(values)))
     sample[0] = values
     steps = np.empty(int(arena.trees["n_nodes"][tree]), kernels.VISIT)
@@ -70,15 +73,16 @@ def own_predictions(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float
 
 def estimates(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
     """Return the targets, less the origin, that nodes on a path predict by themselves."""
-    estimate, out = math.nan, np.empty(len(numbers))
+    by_node: dict[int, float] = {}
+    out = np.empty(len(numbers))
     for k, node in enumerate(numbers):
         n, (mean, _) = arena.nodes["n_samples"][tree, node], arena.targets[tree, node]
-        above = estimate if k else mean  # the root's is that of all targets
+        above = by_node.get(int(arena.nodes["parent"][tree, node]), mean)  # the root's: of all
         estimate = _location(n, mean, above)
         if len(row := arena.faded[tree, node]):
             faded = _location(row[layout.FADED_SUM], row[_FADED_MEAN], above)
             estimate += row[layout.FADED_SHARE] * (faded - estimate)
-        out[k] = estimate
+        out[k] = by_node[int(node)] = estimate
     return out
 
 

@@ -18,6 +18,7 @@ from river_amf.state import layout
 _OF_NODES = ("node", "parent", "left", "right", "depth", "feature", "threshold", "time")
 _OF_BOXES = ("range_min", "range_max", "categories_left")
 _KEPT = {layout.CLASSIFICATION: ("counts",), layout.REGRESSION: ("mean", "std")}
+_GOES = {(False, False): None, (True, False): "left", (False, True): "right", (True, True): "both"}
 _OF_STEPS = ("node", "depth", "feature", "threshold", "categories_left", "value", "goes")
 
 
@@ -108,14 +109,17 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_nodes_on_path, n_columns)
-        One row per node from the root to the leaf (none before the first sample). `node`, `depth`,
-        `feature`, `threshold`, `categories_left`, `n_samples`, and `counts` or `mean` and `std` are
-        as in `node_table`. The other columns are:
+        One row per node from the root to the leaf (none before the first sample). Where a number is
+        missing, the path has two branches; that to the side with more samples comes first, down to
+        its leaf. `node`, `depth`, `feature`, `threshold`, `categories_left`, `n_samples`, and
+        `counts` or `mean` and `std` are as in `node_table`. The other columns are:
 
         - `value`: value of the feature in `x`; None if it is missing, and at the leaf.
         - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. A missing
-          number goes to the side with more samples, or as if it were just below the only value so
-          far; a value far outside the range goes where the nearest end of the range goes.
+          number goes `"both"` ways, in shares of the samples there (only to the side with more
+          samples once there are many branches, and nowhere if hardly any mass is left), or as if
+          it were just below the only value so far; a value far outside the range goes where the
+          nearest end of the range goes.
         - `share`: the node's share of the mass left by the nodes above it; 1 at the leaf. Without
           aggregation, it is 0 above the leaf.
         - `mass`: the node's part of the total mass of 1. The tree predicts the sum over the nodes
@@ -157,17 +161,17 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     steps = paths.walk(arena, tree, values)
     numbers = steps["node"]
     table = _columns(forest, tree, numbers)
-    below, left = numbers[1:], arena.nodes["left"][tree, numbers[:-1]]
+    goes = [np.isin(arena.nodes[side][tree, numbers], numbers) for side in ("left", "right")]
     features = arena.nodes["feature"][tree, numbers]  # NONE at the leaf
     are_absent = np.isnan(np.append(values, math.nan)[features])
     table |= {
         "node": numbers,
-        "depth": np.arange(len(steps)),
+        "depth": steps["depth"],
         "value": [
             None if is_absent else x.get(name, 0.0)
             for is_absent, name in zip(are_absent, table["feature"], strict=True)
         ],
-        "goes": [*np.where(below == left, "left", "right").tolist(), None][: len(steps)],
+        "goes": [_GOES[sides] for sides in zip(*(side.tolist() for side in goes), strict=True)],
         "share": steps["share"],
         "mass": steps["mass"],
     }

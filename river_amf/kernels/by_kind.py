@@ -10,7 +10,13 @@ from river_amf.kernels.classification import (
     linear_models,
     opinion_pool,
 )
-from river_amf.kernels.features import correlation, intensity, quantiles, standardisation
+from river_amf.kernels.features import (
+    correlation,
+    intensity,
+    quantiles,
+    standardisation,
+    unusual_values,
+)
 from river_amf.kernels.numba_tools.compilation import choose, nothing
 from river_amf.kernels.regression import target_pool, target_trees, trends
 
@@ -26,3 +32,4 @@ run_additive = choose(nothing, additive_models.run_additive, nothing)
 take_bins = choose(nothing, quantiles.take_bins, nothing)
 run_linear_model = choose(nothing, linear_models.run_linear_model, nothing)
 follow_trends = choose(nothing, nothing, trends.follow_trends)
+note_unusual = choose(nothing, nothing, unusual_values.note_unusual)

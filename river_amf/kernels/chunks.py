@@ -84,10 +84,10 @@ def close_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> int:
     at, votes, late_votes = samples.handle, samples.votes, samples.late_votes
     for i in range(start, stop):
         k, target, weight = i - start, samples.targets[i], samples.weights[i]
+        context = samples.contexts[k]
         if at["predicts"]:
-            steps.pool_votes(forest, votes, k, samples.answers[i])
+            steps.pool_votes(forest, votes, k, context, samples.answers[i])
         if weight > 0.0:
-            context = samples.contexts[k]
             steps.end_sample(forest, votes, late_votes, k, target, weight, context)
     at["stage"] = CLOSED
     return RELEASED if at["learns"] and have_released(forest) else DONE

@@ -30,13 +30,14 @@ from river_amf.kernels.regression.target_pool import recent_values
 from river_amf.kernels.tree import sample_store
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
 from river_amf.kernels.tree.readiness import count_ready, needs_tree_votes
-from river_amf.kernels.tree.structure import hull_of_rows, is_leaf, next_node, pass_on
+from river_amf.kernels.tree.structure import hull_of_rows, is_end, is_leaf, next_visit, pass_on
 from river_amf.state import layout
 
-# One record per node on the path.
+# One record per node on the path; there are several branches where numbers are missing.
 VISIT = np.dtype(
     [
         ("node", "i8"),
+        ("depth", "i8"),
         ("value", "f8"),  # of the split feature, as the tree sees it; NaN if missing or a leaf
         ("share", "f8"),  # of the remaining mass
         ("mass", "f8"),
@@ -161,7 +162,7 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     for t in range(len(forest.trees)):
         by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, coded), votes[t, 0])
     by_kind.run_experts(forest, sample, x, z, inputs, additive_inputs, votes, True, NONE, 0.0)
-    steps.pool_votes(forest, votes, 0, proba)
+    steps.pool_votes(forest, votes, 0, context, proba)
     if not needs_tree_votes(settings):
         return DONE
     for j in range(len(values)):
@@ -189,20 +190,21 @@ def trace_sample(forest: Forest, t: int, sample: int, visits: int) -> int:
     clip_outliers(forest, values, n_features, clipped)
     code_row(forest.is_categorical, n_features, state["key"], clipped, x)
     trace = array_at(visits, (state["n_nodes"],), VISIT)
-    remaining = 1.0
-    n_visits = 0
+    mass, depth, reach, n_open, n_visits = 1.0, 0.0, 1.0, 0, 0
     index = state["root"]
     while index != NONE:
         node, visit = nodes[index], trace[n_visits]
-        leaf = is_leaf(node)
-        visit["node"] = index
-        visit["value"] = math.nan if leaf else x[node["feature"]]
-        visit["share"] = pass_on(settings, node, 1.0)[0]
-        visit["mass"], remaining = pass_on(settings, node, remaining)
         n_visits += 1
-        if leaf:
-            break
-        index = next_node(nodes, node, x)
+        own, rest = pass_on(settings, node, mass)
+        ends = is_end(node, rest, reach)
+        visit["node"], visit["depth"] = index, int(depth)
+        visit["value"] = math.nan if is_leaf(node) else x[node["feature"]]
+        visit["share"] = 1.0 if ends else pass_on(settings, node, 1.0)[0]
+        visit["mass"] = mass if ends else own
+        branch, at = (rest, depth + 1.0, reach), (n_open, n_visits)
+        index, mass, depth, reach, n_open = next_visit(
+            nodes, node, x, ends, branch, forest.branches[t], at
+        )
     return n_visits
 
 

@@ -40,6 +40,7 @@ def begin_sample(
     settings, counters, learns = forest.settings[0], forest.counters[0], weight > 0.0
     if learns:
         weight = weigh_sample(forest, weight)
+    by_kind.note_unusual(forest, values, learns, context)
     clip_outliers(forest, values, settings["n_features"], x)
     by_kind.take_bins(forest, x, learns, standardised)
     for timescale in range(len(forest.standards)):
@@ -121,10 +122,10 @@ def learn_in_tree(
 
 
 @hot
-def pool_votes(forest: Forest, votes: Array, i: int, answer: Array) -> None:
+def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Array) -> None:
     """Write the prediction of the forest."""
     if forest.settings[0]["learns_vote"]:
-        by_kind.pool_votes(forest, votes, i, answer)
+        by_kind.pool_votes(forest, votes, i, context, answer)
     else:
         mean_votes(forest.settings[0], votes, i, answer)
 

@@ -102,6 +102,8 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
     require(all(_lies(array, 0.0, most) for array in sums), "counts of samples")
     weights = np.array([arrays["counters"][0][f"{name}_weight"] for name in ("recent", "typical")])
     require(_lies(weights, 0.0, sys.float_info.max), "weights of recent samples")
+    errors = arrays["row_errors"].view(np.float64)
+    require(_lies(errors, 0.0, sys.float_info.max), "sums of squared errors")
     n_nodes, roots = trees["n_nodes"], trees["root"]
     require(n_nodes.max() <= settings["max_nodes"], "numbers of nodes")
     require(np.where(n_nodes > 0, (roots >= 0) & (roots < n_nodes), roots == NONE).all(), "roots")
@@ -109,8 +111,9 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
         nodes = arrays["nodes"][t, : tree["n_nodes"]]
         if len(nodes):
             _check_links(nodes, int(tree["root"]))
-        split_by = nodes["feature"][nodes["left"] != NONE]
-        require(_lies(split_by, 0, settings["n_features"] - 1), "split features")
+        split_by, are_leaves = nodes["feature"], nodes["left"] == NONE
+        is_sound = _lies(split_by[~are_leaves], 0, settings["n_features"] - 1)
+        require(is_sound and (split_by[are_leaves] == NONE).all(), "split features")
         slots = np.sort(nodes["slot"][nodes["n_rows"] == 0])
         require(np.array_equal(slots, np.arange(tree["n_boxes"])), "slots of boxes")
         _check_lists(arrays["links"][t], nodes, settings)

@@ -126,6 +126,8 @@ NODE = _record(
 FEATURE = _record(
     ("n_recent", "i8"),  # number of values kept for the range
     ("n_missing", "i8"),  # samples without a value, since the first one
+    ("n_present", "i8"),  # samples with a value, in a regression,
+    ("n_codes", "i8"),  # and the codes of learned categories are below it
     ("credit", "f8"),  # how frequent values far outside the range have recently been
     ("weight", "f8"),  # sum of the samples' weights
     ("squares", "f8"),  # sum of the squares of these weights
@@ -168,6 +170,10 @@ STACK = _record(
     ("weight", "f8"),  # of the recent squared errors
     ("error_squares", "f8"),  # their weighted sum
 )
+
+# One record per kind of rows: all, those with a new category, those that lack a usual number.
+ERRORS = _record(("weight", "f8"), ("error_squares", "f8"))  # in units of their scale
+N_ROW_KINDS = 3
 
 # What the store keeps of a sample besides its row of values.
 SAMPLE = _record(
@@ -226,10 +232,13 @@ VERSION, N_LEARNED, N_KNOWN, FAST_ERROR, SLOW_ERROR, LAST_TARGET = range(6)
 LOCATION_THEN, SPREAD_THEN, N_MADE_BY = 6, 7, 8
 
 # The context of a sample that is learned: its number; how many were learned since its prediction;
-# if any, the state above, the trend, and for each tree of a classifier whether it has restarted.
-SAMPLE_NUMBER, DELAY, TREND_THEN, RESTARTED = 0, 1, 8, 9
+# if any, the state above, and the trend; of a regression, how many new categories it has and usual
+# numbers it lacks; for each tree of a classifier whether it has restarted.
+SAMPLE_NUMBER, DELAY, TREND_THEN, IS_NEW, HAS_GAP, RESTARTED = 0, 1, 8, 9, 10, 11
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
+
+MOST_BRANCHES = 64  # of a walk that takes both ways, that are open
 
 N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
 
@@ -283,6 +292,7 @@ FIELDS = {
     "residual_buckets": Field(np.float64, ("residual", N_BUCKETS, "moment")),
     "bias": Field(np.float64, ("class",)),
     "errors": Field(np.float64, ("error",)),
+    "row_errors": Field(ERRORS, ("row_kind",)),
     "words": Field(WORD, ("word",)),
     # weighted sums of values
     "word_sums": Field(np.float64, ("word", "class")),
@@ -336,6 +346,8 @@ FIELDS = {
     "late_votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
     "pooled": Field(np.float64, ("vote",), is_copied=False),
     "scores": Field(np.float64, ("tree", "node", "score"), is_copied=False),
+    # of a walk: node, mass, what its kind passes down, and share of the sample
+    "branches": Field(np.float64, ("tree", MOST_BRANCHES, 4), is_copied=False),
     "pure": Field(np.float64, (N_PURE, 3), np.nan, is_copied=False),
 }
 
@@ -448,6 +460,7 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
         "target": 2 if is_regression else 0,
         "score": int(is_regression),
         "error": N_ERRORS if is_regression else 0,
+        "row_kind": N_ROW_KINDS if is_regression else 0,
         "moment": n_kept if settings["relevance"][0] else 0,
         "faded": FADED_COUNTS + n_kept if settings["fades"][0] else 0,
         "linear_class": n_classes if settings["n_linear_models"][0] else 0,

@@ -89,6 +89,13 @@ def check_same_state(model, reference):
     check_same_features(model, reference, 1e-9)
 
 
+def check_same_errors(model, reference):
+    """Compare the sums of squared errors of all rows and of unusual ones."""
+    errors = zip(model._arena.row_errors, reference.stack.squares.values(), strict=True)
+    for (weight, squares), expected in errors:
+        assert (weight, squares) == pytest.approx((expected.weight, expected.total), rel=1e-8)
+
+
 def learn_both(model, reference, stream, tolerance=TOLERANCE):
     """Learn a stream with both, and compare every prediction; return the range of the targets."""
     first, scale = next((float(y) for _, y, w in stream if w > 0), 0.0), 0.0
@@ -143,7 +150,9 @@ def longer_stream():
 
 @pytest.mark.parametrize("parameters", by_hand(LONGER, BY_HAND))
 def test_longer_stream_equals_the_reference(parameters):
-    check_equal(*pair(**parameters), list(longer_stream()))
+    model, reference = pair(**parameters)
+    check_equal(model, reference, list(longer_stream()))
+    check_same_errors(model, reference)
 
 
 @pytest.mark.parametrize("parameters", [{"vote": "mean"}, ADAPTIVE], ids=["mean", "adaptive"])
@@ -170,7 +179,9 @@ def wide_stream(n_samples, n_columns):
 def test_many_columns_equal_the_reference(n_columns, bound):
     # with 14 the scale of the cosines changes as columns come; 140 are folded twice
     parameters = ADAPTIVE | {"n_estimators": 2, "max_categories": bound}
-    check_equal(*pair(**parameters), list(wide_stream(110, n_columns)))
+    model, reference = pair(**parameters)
+    check_equal(model, reference, list(wide_stream(110, n_columns)))
+    check_same_errors(model, reference)
 
 
 @pytest.mark.parametrize("fading_factor", [None, 0.5])

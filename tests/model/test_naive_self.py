@@ -66,6 +66,17 @@ def replayed_log_w(node):
     return log_w
 
 
+def check_visits(tree, values, log_w):
+    """Compare the masses of a walk both ways with those of all prunings, times shares of x."""
+    visits = tree.visits(values, least_mass=0.0)
+    assert math.fsum(visit.share for visit in visits) == pytest.approx(1.0, rel=1e-12)
+    nodes = [visit.node for visit in visits]
+    expected = masses_by_enumeration([tree.root, *nodes], log_w, tree.forest.split_prior)[1:]
+    for visit, mass in zip(visits, expected, strict=True):
+        share = math.fsum(v.share for v in visits if v.node in tree.nodes(visit.node))
+        assert visit.mass == pytest.approx(share * mass, rel=1e-9, abs=1e-12)
+
+
 LABELS = streams(max_size=14), PARAMETERS, [None, 0.3, 0.6, 0.95]
 TARGETS = streams_of_numbers(max_size=24), PARAMETERS_OF_NUMBERS, [None, 0.5]
 
@@ -88,10 +99,12 @@ def test_masses_are_those_of_all_prunings(draws, is_regressor, data):
         model.learn_one(x, y, w)
         for tree in model.trees:
             for question in (x, {"a": 1.5, "b": 2}, {"color": "red", 7: 0}, {}):
-                path = tree.path(model.encode(question, tree.tree_key)) if tree.root else []
+                values = model.encode(question, tree.tree_key)
+                path = tree.path(values) if tree.root else []
                 if path:
                     expected = masses_by_enumeration(path, log_w, model.split_prior)
                     assert tree.masses(path) == pytest.approx(expected, rel=1e-9, abs=1e-12)
+                    check_visits(tree, values, log_w)
 
 
 @pytest.mark.parametrize("n", [0, 1, 2.5, 40])

@@ -245,6 +245,38 @@ def test_intervals_cover_their_level(kind, law):
         assert hits[level] / n_asked == pytest.approx(level, abs=0.025), level
 
 
+@kinds
+def test_intervals_cover_an_outage(kind):
+    rng = random.Random(3)
+    model, hits = kind(seed=1), []
+    for i in range(1200):
+        x = {name: rng.gauss(0.0, 1.0) for name in "abc"}
+        y = 2.0 * x["a"] + x["b"] + rng.gauss(0.0, 0.3)
+        if i >= 1000:
+            del x["a"]
+        lower, upper = ends(model.predict_interval_one(x))
+        hits.append(lower <= y <= upper)
+        model.learn_one(x, y)
+    assert np.mean(hits[1000:]) >= 0.8
+
+
+@kinds
+def test_intervals_cover_new_categories(kind):
+    rng = random.Random(1)
+    model, hits, effects = kind(seed=1), [], [0.0]
+    for i in range(4000):
+        x = {"a": rng.random(), "shop": f"shop {rng.randrange(len(effects))}"}
+        if is_new := i % 20 == 0:
+            x["shop"] = f"shop {len(effects)}"
+            effects.append(rng.gauss(0.0, 1.0))
+        y = x["a"] + effects[int(x["shop"][5:])] + rng.gauss(0.0, 0.3)
+        if is_new and i >= 400:
+            lower, upper = ends(model.predict_interval_one(x))
+            hits.append(lower <= y <= upper)
+        model.learn_one(x, y)
+    assert np.mean(hits) >= 0.8
+
+
 @pytest.mark.slow
 @kinds
 def test_intervals_cover_their_level_after_a_drift(kind):

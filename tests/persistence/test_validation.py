@@ -147,6 +147,9 @@ EDITS = {
         (lambda p, a: a.update(targets=a["targets"][:, :, :1]), "shape of targets"),
         (lambda p, a: p.pop("origin"), "trees without any origin of targets"),
         (lambda p, a: p.update(origin="5"), "origin '5', not a number"),
+        (put("row_errors", "error_squares", 1, np.nan), "sums of squared errors"),
+        (put("row_errors", "weight", 0, -1.0), "sums of squared errors"),
+        (put("row_errors", "weight", 2, np.inf), "sums of squared errors"),
     ],
     of_many_categories: [
         (codes(lambda codes: [codes[0]] * len(codes)), "codes of categories"),

@@ -14,6 +14,7 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 TINY = {
     "drift --table": {},
     "drift --picture drift.png": {},
+    "gaps --streams elec2 --seeds 1": {"BEFORE": 100, "ROWS": 200},
     "late --models AdaptiveAMF leaves --delays 0 10 --streams elec2 fried": {"ROWS": 100},
     "origins": {},
     "pauses --rows 100 --models AMFClassifier --streams noise": {"FIRST": 10},

@@ -143,9 +143,13 @@ def test_conditions_hold_of_the_sample(model, x):
         best = model.predict_one(x)
         assert table[f"p({best!r})"].tolist() == [p[best] for p in steps.proba]
     assert table.index[-1] == "leaf" and len(table) > 2
-    for condition, step in zip(table.index[:-1], steps.itertuples(), strict=False):
+    for condition, step in zip(table.index, steps.itertuples(), strict=True):
+        if step.goes is None:
+            assert condition == ("leaf" if step.feature is None else "hardly any mass left")
+            continue
         is_left, left = step.goes == "left", step.categories_left
         if step.value is None:
+            assert step.goes == "both"
             expected = f"missing: {step.goes}"
         elif left is None:
             expected = f"{'<=' if is_left else '>'} {step.threshold}"

@@ -97,21 +97,28 @@ def test_path_agrees_with_node_table(mixed, tree):
     for i in range(80):
         x = {"size": i * 7 % 31, "color": "rgby"[i * 3 % 4], ("late", 1): i if i % 3 else None}
         steps = inspection.path(mixed, x, tree)
-        assert steps["node"].tolist() == tables.path(table, x, mixed, tree)
+        ways = [nodes for _, nodes in tables.paths(table, x, mixed, tree)]
+        assert steps["node"].tolist() == [*dict.fromkeys(node for nodes in ways for node in nodes)]
         rows = table.loc[steps["node"]]
         for column in ("depth", "feature", "n_samples", "counts", "categories_left"):
             assert [*steps[column]] == [*rows[column]]
         np.testing.assert_array_equal(steps["threshold"], rows["threshold"])
-        np.testing.assert_allclose(
-            steps["share"][:-1], [naive.sigma(r) for r in rows["log_odds"][:-1]], atol=1e-12
-        )
-        for row, following in zip(steps[:-1].itertuples(), steps["node"][1:], strict=True):
-            assert table.loc[row.node, row.goes] == following
-            assert row.value == x[row.feature]
-            seen.add((row.feature, row.value is None))
-        leaf = steps.iloc[-1]
-        assert (leaf["feature"], leaf["value"], leaf["goes"]) == (None, None, None)
-        assert leaf["share"] == 1.0 and math.isnan(leaf["threshold"])
+        inner = ~steps["feature"].isna().to_numpy()
+        shares = [naive.sigma(r) for r in rows["log_odds"][inner]]
+        np.testing.assert_allclose(steps["share"][inner], shares, atol=1e-12)
+        for nodes in ways:
+            for row, following in zip(
+                steps.set_index("node", drop=False).loc[nodes[:-1]].itertuples(),
+                nodes[1:],
+                strict=True,
+            ):
+                assert row.goes == "both" or table.loc[row.node, row.goes] == following
+                assert (row.goes == "both") == (row.value is None)
+                assert row.value == x.get(row.feature)
+                seen.add((row.feature, row.value is None))
+        for leaf in steps[~inner].itertuples():
+            assert (leaf.value, leaf.goes, leaf.share) == (None, None, 1.0)
+            assert math.isnan(leaf.threshold)
     assert {("late", 1), "size", "color"} == {feature for feature, _ in seen}
     assert (("late", 1), True) in seen
 

@@ -60,7 +60,7 @@ def normalise(proba: Array, n_labels: int) -> None:
 
 
 @helper
-def pool_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
+def pool_votes(forest: Forest, votes: Array, i: int, context: Array, proba: Array) -> None:
     """Write the forest's probabilities of the labels seen so far, as the pool of the votes."""
     n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
     largest = -math.inf
@@ -89,7 +89,7 @@ def learn_vote(
     n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
     label = int(target)
     proba = forest.pooled
-    pool_votes(forest, votes, i, proba)
+    pool_votes(forest, votes, i, context, proba)
     trust = slowed(weight, context)
     for t in range(n_trees):
         if context[RESTARTED + t] > 0.0:

@@ -20,8 +20,20 @@ from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.tree.estimates import slowed
 from river_amf.state import layout
-from river_amf.state.layout import LEAF, LOCATION, LOWER, N_ERRORS, N_TRENDS, SPREAD, UPPER
+from river_amf.state.layout import (
+    HAS_GAP,
+    IS_NEW,
+    LEAF,
+    LOCATION,
+    LOWER,
+    N_ERRORS,
+    N_TRENDS,
+    SPREAD,
+    UPPER,
+)
 
+ALL, NEW, GAP = 0, 1, 2  # kinds of rows
+KIND_DECAY = 0.9995  # of the squares of their errors
 DECAY = 0.995  # of the errors counted
 HALF = N_ERRORS // 2
 LARGEST_PLACE = 1.0 - 0.25 / HALF  # of u / (1 + |u|) in an interval
@@ -64,6 +76,33 @@ def scale_of(forest: Forest, votes: Array, i: int, location: float) -> float:
     return math.exp(0.5 * total / n_trees)
 
 
+@helper
+def widening(forest: Forest, context: Array) -> float:
+    """Return the factor of the scale of a row, by how large the errors of such rows are."""
+    usual, largest = mean_square(forest.row_errors[ALL]), 1.0
+    if usual > 0.0:
+        if context[IS_NEW] > 0.0:
+            largest = max(largest, mean_square(forest.row_errors[NEW]) / usual)
+        if context[HAS_GAP] > 0.0:
+            largest = max(largest, mean_square(forest.row_errors[GAP]) / usual)
+    return math.sqrt(largest)
+
+
+@helper
+def count_kinds(forest: Forest, error: float, scale: float, weight: float, context: Array) -> None:
+    """Count an error among those of such rows, given its scale without the factor, if there is."""
+    if error != 0.0 and not scale > 0.0:
+        return
+    u = min(abs(error) / scale, LARGEST_INPUT) if error != 0.0 else 0.0
+    usual = mean_square(forest.row_errors[ALL])
+    u = min(u, LARGEST_ERROR * math.sqrt(usual)) if usual > 0.0 else u
+    count_square(forest.row_errors[ALL], u, weight, KIND_DECAY)
+    if context[IS_NEW] > 0.0:
+        count_square(forest.row_errors[NEW], u, weight, KIND_DECAY)
+    if context[HAS_GAP] > 0.0:
+        count_square(forest.row_errors[GAP], u, weight, KIND_DECAY)
+
+
 @hot
 def count_error(errors: Array, error: float, scale: float, weight: float) -> None:
     """Count an error in its bin; skip one without a scale."""
@@ -99,13 +138,13 @@ FAST_DECAY, SLOW_DECAY = 0.3, 0.8  # of the recent errors that correct the mean 
 
 
 @helper
-def pool_votes(forest: Forest, votes: Array, i: int, answer: Array) -> None:
+def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Array) -> None:
     """Write the forest's answer: its prediction, the scale of its error, and two quantiles."""
     # The level between these is in the place of the lower one, or 0 for none.
     level = answer[LOWER]
     recent = recent_values(forest)
     location = with_last(forest, combined(forest, votes, i, recent, answer), recent)
-    scale = scale_of(forest, votes, i, location)
+    scale = scale_of(forest, votes, i, location) * widening(forest, context)
     answer[LOCATION], answer[SPREAD] = location, scale
     if level > 0.0:
         answer[LOWER] = location + scale * quantile(forest.errors, 0.5 - 0.5 * level)
@@ -248,8 +287,13 @@ def learn_vote(
         location, scale = context[layout.LOCATION_THEN], context[layout.SPREAD_THEN]
     else:
         location = with_last(forest, of_voters, recent)
-        scale = scale_of(forest, votes, i, location)
-    count_error(forest.errors, target - location, scale, slowed(weight, context))
+    own_scale = scale_of(forest, votes, i, location)
+    if not is_late:
+        scale = own_scale * widening(forest, context)
+    trust = slowed(weight, context)
+    if stack["n_learned"] > FEW_TARGETS:  # the first scales may be far too small
+        count_kinds(forest, target - location, own_scale, trust, context)
+    count_error(forest.errors, target - location, scale, trust)
     error = winsorized(stack, target - mean_of_trees(forest, votes, i))
     learn_errors(stack, error, weight)
     if forest.settings[0]["is_stacked"]:
@@ -307,9 +351,15 @@ def stacked(weights: Array, voters: Array, n: int, base: float) -> float:
 @helper
 def learn_errors(stack: Record, error: float, weight: float) -> None:
     """Learn how large errors are."""
-    decay, gain = decay_of(ERROR_DECAY, weight)
-    stack["error_squares"] = settled_sum(decay * stack["error_squares"]) + gain * error * error
-    stack["weight"] = decay * stack["weight"] + gain
+    count_square(stack, error, weight, ERROR_DECAY)
+
+
+@helper
+def count_square(errors: Record, error: float, weight: float, decay: float) -> None:
+    """Count the square of an error."""
+    kept, gain = decay_of(decay, weight)
+    errors["error_squares"] = settled_sum(kept * errors["error_squares"]) + gain * error * error
+    errors["weight"] = kept * errors["weight"] + gain
 
 
 @helper

@@ -17,7 +17,7 @@ from river_amf.kernels.tree import estimates, gains
 from river_amf.kernels.tree.aggregation import score_odds
 from river_amf.kernels.tree.growth import grow
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
-from river_amf.kernels.tree.structure import is_leaf, next_node, pass_on
+from river_amf.kernels.tree.structure import is_end, is_leaf, next_node, next_visit, pass_on
 from river_amf.state import layout
 from river_amf.state.layout import LEAF, LOCATION, MEAN, SPREAD, SQUARES
 
@@ -36,28 +36,33 @@ LEAST_GROWTH = -100.0
 
 @helper
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
-    """Write a tree's prediction, its variance (of the mix of its nodes' laws), and its leaf's."""
+    """Write a tree's prediction, its variance (of the mix of its nodes' laws), and its leaves'."""
     settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
-    targets, faded = forest.targets[t], forest.faded[t]
+    targets, faded, branches = forest.targets[t], forest.faded[t], forest.branches[t]
     index, variance = state["root"], state["variance"]
     vote[LOCATION], vote[SPREAD], vote[LEAF] = 0.0, 0.0, 0.0
     if index == NONE:
         return
     center = targets[index, MEAN]  # whose square, far from 0, would cost digits
-    above, mass, location, square = center, 1.0, 0.0, 0.0
-    while True:
+    above, mass, reach, n_open, n_visits = center, 1.0, 1.0, 0, 0
+    location, square = 0.0, 0.0
+    while index != NONE:
         node = nodes[unsigned(index)]
         n, row, of_faded = node["n_samples"], targets[unsigned(index)], faded[unsigned(index)]
         estimate = estimate_of(settings, n, row, of_faded, above)
-        own, mass = pass_on(settings, node, mass)
+        n_visits += 1
+        own, rest = pass_on(settings, node, mass)
+        ends = is_end(node, rest, reach)
+        if ends:
+            own = mass
+            vote[LEAF] += reach * row[MEAN]
         if own > 0.0:
             location += own * (estimate - center)
             square += own * spread_about(settings, n, row, of_faded, above, variance, center)
-        if is_leaf(node):
-            break
-        above = estimate
-        index = next_node(nodes, node, x)
-    vote[LOCATION], vote[LEAF] = center + location, targets[index, MEAN]
+        index, mass, above, reach, n_open = next_visit(
+            nodes, node, x, ends, (rest, estimate, reach), branches, (n_open, n_visits)
+        )
+    vote[LOCATION] = center + location
     vote[SPREAD] = max(square - location * location, 0.0)
 
 

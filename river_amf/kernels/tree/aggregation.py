@@ -1,7 +1,8 @@
 """Aggregation: the average over all prunings of a tree (DESIGN.md: aggregation; [CTW]).
 
 wbar_v = (1 - b) w_v + b wbar_left wbar_right. After a sample has been learned, a walk up its path
-updates the log-odds; for a prediction, a walk down the path mixes what its nodes predict.
+updates the log-odds; for a prediction, a walk down the path, or down both ways where a number is
+missing, mixes what its nodes predict.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Record, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import allocating, helper, hot, kernel
 from river_amf.kernels.tree import estimates, gains
-from river_amf.kernels.tree.structure import is_leaf, next_node, pass_on
+from river_amf.kernels.tree.structure import is_end, is_leaf, next_visit, pass_on
 from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 SAFE = 1e50  # with counts between it and its inverse, products of three quotients stay in range
@@ -137,18 +138,21 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
     """Write the tree's prediction for x to `proba`, from root to leaf (DESIGN.md: prediction)."""
     # A node takes the share sigma(r_v) of the remaining mass and passes on the rest; the leaf takes
     # everything that is left. Without aggregation, the leaf alone predicts.
-    settings, nodes = forest.settings[0], forest.nodes[t]
+    settings, nodes, branches = forest.settings[0], forest.nodes[t], forest.branches[t]
     counts, faded = forest.counts[t], forest.faded[t]
     n_classes = settings["n_classes"]
     total = settings["total_dirichlet"]
     index = forest.trees[t]["root"]
     for c in range(n_classes):
         proba[c] = 1.0 / n_classes if index == NONE else 0.0
-    mass = 1.0
+    mass, reach, n_open, n_visits = 1.0, 1.0, 0, 0
     prior = 0.0  # what the Dirichlet prior gives to each class
     while index != NONE:
         node = nodes[unsigned(index)]
-        part, mass = pass_on(settings, node, mass)
+        n_visits += 1
+        part, rest = pass_on(settings, node, mass)
+        ends = is_end(node, rest, reach)
+        part = mass if ends else part
         if part > 0.0:
             if settings["fades"]:
                 row = faded[unsigned(index)]
@@ -165,9 +169,9 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
                 prior += scale
                 for c in range(n_classes):
                     proba[c] += scale * counts[unsigned(index), c]
-        if is_leaf(node):
-            break
-        index = next_node(nodes, node, x)
+        index, mass, _, reach, n_open = next_visit(
+            nodes, node, x, ends, (rest, 0.0, reach), branches, (n_open, n_visits)
+        )
     prior *= settings["dirichlet"]
     for c in range(n_classes):
         proba[c] += prior

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.features.fading import decay_of, settled_sum
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.numba_tools.arrays import LARGEST_FLOAT, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.tree.estimates import decay_of, settled_sum
 
 GAIN_DECAY = 1.0 - 1.0 / 2000.0
 BY_GAINS = 0.8  # the share of gains in the intensities

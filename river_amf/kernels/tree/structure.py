@@ -22,7 +22,10 @@ from river_amf.kernels.numba_tools.arrays import (
 from river_amf.kernels.numba_tools.compilation import helper, hot, view
 from river_amf.kernels.tree.estimates import shares
 from river_amf.kernels.tree.random_numbers import coded
-from river_amf.state.layout import FADED_SHARE
+from river_amf.state.layout import FADED_SHARE, MOST_BRANCHES
+
+MOST_VISITS = 400  # nodes of a prediction from which on a walk no longer takes both ways
+LEAST_MASS = 1e-4  # below a node of one that has; less than that stays at the node
 
 
 @hot
@@ -249,9 +252,54 @@ def heavier_child(nodes: Array, node: Record) -> int:
 @hot
 def next_node(nodes: Array, node: Record, x: Array) -> int:
     """Return the child that x goes to: left if x <= threshold, the heavier if it is missing."""
+    child = known_child(node, x)
+    return heavier_child(nodes, node) if child == NONE else child
+
+
+@hot
+def known_child(node: Record, x: Array) -> int:
+    """Return the child that x goes to by its value, NONE if that is missing."""
     value = x[unsigned(node["feature"])]
     if value <= node["threshold"]:
         return node["left"]
-    if value > node["threshold"]:
-        return node["right"]
-    return heavier_child(nodes, node)
+    return node["right"] if value > node["threshold"] else NONE
+
+
+@hot
+def is_end(node: Record, rest: float, reach: float) -> bool:
+    """Return whether a branch of a prediction ends, given the mass that is left below the node."""
+    return is_leaf(node) or (reach < 1.0 and rest < LEAST_MASS)
+
+
+@hot
+def next_visit(
+    nodes: Array,
+    node: Record,
+    x: Array,
+    ends: bool,
+    branch: tuple[float, float, float],
+    branches: Array,
+    at: tuple[int, int],
+) -> tuple[int, float, float, float, int]:
+    """Return the node that a prediction visits next, or NONE; its branch; how many are open."""
+    # A branch is the mass that is left, what the kind of walk passes down, and the share of x that
+    # it stands for: where x lacks the number, both children take a share, the heavier first
+    # (DESIGN.md: missing values). `at` is how many are open, and nodes visited.
+    mass, above, reach = branch
+    n_open, n_visits = at
+    if ends:
+        if n_open == 0:
+            return NONE, mass, above, reach, 0
+        last = branches[n_open - 1]
+        return int(last[0]), last[1], last[2], last[3], n_open - 1
+    child = known_child(node, x)
+    if child == NONE:
+        child = heavier_child(nodes, node)
+        if n_open < MOST_BRANCHES and n_visits < MOST_VISITS:
+            other = node["left"] + node["right"] - child
+            heavier, lighter = nodes[child]["n_samples"], nodes[other]["n_samples"]
+            share, aside = heavier / (heavier + lighter), branches[n_open]
+            rest = lighter / (heavier + lighter)
+            aside[0], aside[1], aside[2], aside[3] = other, rest * mass, above, rest * reach
+            return child, share * mass, above, share * reach, n_open + 1
+    return child, mass, above, reach, n_open
