@@ -20,17 +20,7 @@ from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.tree.estimates import slowed
 from river_amf.state import layout
-from river_amf.state.layout import (
-    HAS_GAP,
-    IS_NEW,
-    LEAF,
-    LOCATION,
-    LOWER,
-    N_ERRORS,
-    N_TRENDS,
-    SPREAD,
-    UPPER,
-)
+from river_amf.state.layout import LEAF, LOCATION, LOWER, N_ERRORS, N_TRENDS, SPREAD, UPPER
 
 ALL, NEW, GAP = 0, 1, 2  # kinds of rows
 KIND_DECAY = 0.9995  # of the squares of their errors
@@ -81,9 +71,9 @@ def widening(forest: Forest, context: Array) -> float:
     """Return the factor of the scale of a row, by how large the errors of such rows are."""
     usual, largest = mean_square(forest.row_errors[ALL]), 1.0
     if usual > 0.0:
-        if context[IS_NEW] > 0.0:
+        if context[layout.IS_NEW] > 0.0:
             largest = max(largest, mean_square(forest.row_errors[NEW]) / usual)
-        if context[HAS_GAP] > 0.0:
+        if context[layout.HAS_GAP] > 0.0:
             largest = max(largest, mean_square(forest.row_errors[GAP]) / usual)
     return math.sqrt(largest)
 
@@ -97,9 +87,9 @@ def count_kinds(forest: Forest, error: float, scale: float, weight: float, conte
     usual = mean_square(forest.row_errors[ALL])
     u = min(u, LARGEST_ERROR * math.sqrt(usual)) if usual > 0.0 else u
     count_square(forest.row_errors[ALL], u, weight, KIND_DECAY)
-    if context[IS_NEW] > 0.0:
+    if context[layout.IS_NEW] > 0.0:
         count_square(forest.row_errors[NEW], u, weight, KIND_DECAY)
-    if context[HAS_GAP] > 0.0:
+    if context[layout.HAS_GAP] > 0.0:
         count_square(forest.row_errors[GAP], u, weight, KIND_DECAY)
 
 
@@ -295,7 +285,7 @@ def learn_vote(
         count_kinds(forest, target - location, own_scale, trust, context)
     count_error(forest.errors, target - location, scale, trust)
     error = winsorized(stack, target - mean_of_trees(forest, votes, i))
-    learn_errors(stack, error, weight)
+    count_square(stack, error, weight, ERROR_DECAY)
     if forest.settings[0]["is_stacked"]:
         learn_stack(forest, OF_VOTERS, answer, n_voters_of(forest), error, weight)
         decay, gain = decay_of(FAST_DECAY, weight)
@@ -315,7 +305,7 @@ def learn_last(forest: Forest, distance: float, error: float, weight: float) -> 
     # Both are clipped alike, for an outlier makes the last target wrong, and both large.
     stack, distances = forest.stacks[OF_LAST], forest.pooled
     distances[0], error = winsorized(stack, distance), winsorized(stack, error)
-    learn_errors(stack, error, weight)
+    count_square(stack, error, weight, ERROR_DECAY)
     learn_stack(forest, OF_LAST, distances, 1, error, weight)
 
 
@@ -346,12 +336,6 @@ def stacked(weights: Array, voters: Array, n: int, base: float) -> float:
         p += weights[k] * voters[k]
     margin = MARGIN * (high - low)
     return min(max(p, low - margin), high + margin)
-
-
-@helper
-def learn_errors(stack: Record, error: float, weight: float) -> None:
-    """Learn how large errors are."""
-    count_square(stack, error, weight, ERROR_DECAY)
 
 
 @helper

@@ -23,8 +23,9 @@ from river_amf.kernels.features.standardisation import count_cosines, take_cosin
 from river_amf.kernels.numba_tools.arrays import Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.target_pool import (
+    ERROR_DECAY,
     OF_TRENDS,
-    learn_errors,
+    count_square,
     learn_stack,
     stacked,
     winsorized,
@@ -76,7 +77,7 @@ def follow_trends(
         forest.tree_targets[0], forest.tree_targets[1] = target, target - trend
         counters, smooth = forest.counters[0], forest.trends[SMOOTH]
         if smooth["n_learned"] > 0:  # else it had no prediction
-            learn_errors(stack, target - trend, weight)
+            count_square(stack, target - trend, weight, ERROR_DECAY)
             base = take_voters(forest, votes, i, voters)
             for k in range(N_VOTERS):
                 voters[k] -= base
