@@ -303,7 +303,7 @@ def _calls(
 
     lengths = arena.capacities
     costs = np.arange(1 + lengths["tree"] + lengths["gradient_model"])  # up to each part
-    if lengths["binned"]:
+    if lengths["gradient_model"]:
         costs = np.append(costs, costs[-1] + _ADDITIVE_COST)
     n_threads = max(min(len(costs) - 1, _n_cores() if n_jobs == -1 else n_jobs), 1)
     n_threads = n_threads if block.chunk >= _WORTH_THREADS else 1

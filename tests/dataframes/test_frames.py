@@ -26,6 +26,8 @@ from libraries import (
     objects,
 )
 
+from river_amf import AdaptiveAMFClassifier
+
 # Columns
 
 
@@ -291,3 +293,11 @@ def test_empty_block_changes_nothing(library):
             assert names == labels_of(model) and len(values) == 0
         assert len(model.predict_many(empty)) == 0
         assert pickle.dumps(model) == before
+
+
+def test_rows_without_columns_equal_single_rows():
+    model = AdaptiveAMFClassifier(seed=1)
+    for label in ("x", "y", "y"):
+        model.learn_one({}, label)
+    rows = model.predict_proba_many(pd.DataFrame([{}, {}])).to_dict("records")
+    assert rows == [model.predict_proba_one({})] * 2
