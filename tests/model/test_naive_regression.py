@@ -155,6 +155,13 @@ def test_longer_stream_equals_the_reference(parameters):
     check_same_errors(model, reference)
 
 
+def test_ramp_with_missing_categories_equals_the_reference():
+    model, reference = pair(**ADAPTIVE)  # its voters are behind, so stacks reach their limits
+    kinds = [None if i in (60, 70, 77) else "pq"[i % 2] for i in range(120)]
+    stream = [({"a": i % 10, "kind": kind}, 5.0 * i + i % 2, 1.0) for i, kind in enumerate(kinds)]
+    check_equal(model, reference, stream)
+
+
 @pytest.mark.parametrize("parameters", [{"vote": "mean"}, ADAPTIVE], ids=["mean", "adaptive"])
 def test_restarts_equal_the_reference(parameters):
     model, reference = pair(**parameters | {"n_estimators": 3, "drift_threshold": 3.0})
