@@ -157,9 +157,11 @@ def test_longer_stream_equals_the_reference(parameters):
 
 def test_ramp_with_missing_categories_equals_the_reference():
     model, reference = pair(**ADAPTIVE)  # its voters are behind, so stacks reach their limits
-    kinds = [None if i in (60, 70, 77) else "pq"[i % 2] for i in range(120)]
-    stream = [({"a": i % 10, "kind": kind}, 5.0 * i + i % 2, 1.0) for i, kind in enumerate(kinds)]
-    check_equal(model, reference, stream)
+    kinds = ["pq"[i % 2] for i in range(120)]
+    kinds[49], kinds[63], kinds[70] = "r", None, None  # "r" has a large error, so None is wide
+    targets = [5.0 * i + i % 2 + 90.0 * (kind == "r") for i, kind in enumerate(kinds)]
+    rows = [{"a": i % 10, "kind": kind} for i, kind in enumerate(kinds)]
+    check_equal(model, reference, [*zip(rows, targets, [1.0] * 120, strict=True)])
 
 
 @pytest.mark.parametrize("parameters", [{"vote": "mean"}, ADAPTIVE], ids=["mean", "adaptive"])
