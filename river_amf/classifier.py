@@ -63,9 +63,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     max_delayed_labels
         Maximum number of predictions that are kept for delayed labels, at most 16 MB of them; the
         oldest are dropped first. A delayed label is scored against the prediction made at the time,
-        which matters to a learned vote and to restarts. The forest finds the prediction by the
-        values of the row, so do not change them between predicting and learning. With 0, each label
-        is scored as if it came at once.
+        which matters to a learned vote and to restarts. It is recognized by its row, and by its
+        place among the others where rows repeat or a transformer changes them in between. Labels in
+        any order behind such a transformer are not; they, and all with 0, are scored as if they
+        came at once.
     vote
         `"mean"` averages the trees, as in the paper, which is under-confident. `"learned"`
         multiplies powers of their probabilities: a logarithmic opinion pool[^5], whose weights for

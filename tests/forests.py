@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
-from river_amf.engine.late_labels import LateLabels
+from river_amf.engine.growth import Learned
 
 Sample = tuple[dict[Any, Any], Any, float]
 Samples = Iterable[tuple[Any, ...]]  # with weights or without
@@ -42,7 +42,8 @@ VARIANTS = {
 def pickled(model: Any) -> bytes:
     """Return the pickle of a model, without the predictions whose labels have not come."""
     twin = copy.deepcopy(model)
-    twin._engine.late = LateLabels()
+    if (arena := twin._arena) is not None:
+        twin._engine.learned = Learned(twin._engine.schema, arena.without_pending())
     return pickle.dumps(twin)
 
 

@@ -350,8 +350,8 @@ class NaiveForest(GrowingForest):
         whole, faded = [0.0] * self.size_of_prior(), [0.0] * self.size_of_prior()
         return Mixture(whole, faded, 0.0, 0.5, self.dirichlet_in_force(), self.fading_factor)
 
-    def learn(self, x, y, w, at_once):
-        """Learn a sample that has been checked, whose label perhaps comes at once."""
+    def learn(self, x, y, w, late):
+        """Learn a sample that has been checked, given its prediction if the label is late."""
         if y not in self.labels:
             self.labels.append(y)
             self.biases.append(0.0)
@@ -364,7 +364,6 @@ class NaiveForest(GrowingForest):
             of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
         filled, tame = self.filled(x), self.winsorize(x)
         forgotten = self.add_values(x)
-        late = self.pending.take(self.pending_row(x), self.n_learned, at_once=at_once)
         delay = self.n_learned - late.n_learned if late else 0
         restarted = [late is not None and late.n_learned < t.restarted_at for t in self.trees]
         if late:

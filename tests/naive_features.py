@@ -417,6 +417,9 @@ class Columns:
         return Row(len(self.columns), numbers, categories, {j: places.get(j, 0.0) for j in numbers})
 
     def pending_row(self, x):
-        """Return a sample without missing values, in which -1 is a new category."""
+        """Return a sample without missing values; all new categories have the same code."""
         present = [(self.columns[n], v) for n, v in self.checked(x).items() if n in self.columns]
-        return {c.index: c.codes.get(v, -1) if c.is_categorical else float(v) for c, v in present}
+        return {
+            c.index: c.codes.get(v, len(c.codes)) if c.is_categorical else float(v)
+            for c, v in present
+        }

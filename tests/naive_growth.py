@@ -412,11 +412,12 @@ class GrowingForest(Columns):
 
     def learn_one(self, x, y, w=1.0):
         """Learn one sample of weight w; a weight of zero changes nothing."""
-        at_once = self.pending.take_back(self.pending_row(x), self.n_learned)
+        columns = {column.index: column for column in self.columns.values()}
+        late = self.pending.find(self.pending_row(x), self.n_learned, columns)
         if w > 0:
             x = self.checked(x)
             self.admit_categories(x)
-            self.learn(x, y, self.weigh(float(w)), at_once)
+            self.learn(x, y, self.weigh(float(w)), late)
 
     def weigh(self, w):
         """Return a weight, a relative one for a learned vote."""

@@ -1,44 +1,156 @@
-"""Pending predictions (DESIGN.md: delayed labels), as a list of all there were."""
+"""Pending predictions (DESIGN.md: delayed labels), as a list of those that may be found."""
 
-from typing import Any, NamedTuple
+import math
+from dataclasses import dataclass
+from typing import Any
 
 DELAY_SCALE = 10.0  # a delay of so many samples halves the rates of what learns from it
 
+FIT, MISFIT, DOUBTFUL = 2, -2, -1  # what a label adds to the trust in the usual place
+TRUSTED, MOST_TRUST = 8, 16
+PATIENCE = 5  # labels without an equal row before a similar one is looked for
+EVERY = 16  # such labels between two looks at all rows
+N_AROUND = 32  # rows on each side of the place, which a row is compared with
+SIMILAR = 0.5  # of the mean distance of these rows
+N_KEPT = 64  # taken predictions that are kept, and 2 for each that waits
 
-class Prediction(NamedTuple):
+
+@dataclass
+class Prediction:
     """A prediction for a row when the forest had learned so many samples."""
 
-    row: dict  # values by column, -1 for a new category
+    row: dict  # values by column
     n_learned: int
     votes: Any
+    number: int
+    is_taken: bool = False
+
+
+def distance(row, other, columns):
+    """Return the mean difference over columns in units of their ranges, 1 if few are shared."""
+    total = n = 0
+    for j in sorted(row.keys() & other.keys()):
+        width = math.inf if columns[j].is_categorical else columns[j].range.width()
+        difference = abs(row[j] - other[j])
+        if columns[j].is_categorical or not width > 0:
+            total += row[j] != other[j]
+        else:
+            share = difference / width if difference < math.inf else 1
+            total += share if share < 1 else 1
+        n += 1
+    return total / n if n and 2 * n >= min(len(row), len(other)) else 1
 
 
 class Pending:
-    """The list of predictions whose labels have not come, from the oldest to the newest."""
+    """The list of predictions, from the oldest to the newest."""
 
     def __init__(self, most):
         self.most = most
         self.list = []
+        self.newest = self.last = -1  # numbers of the newest, and of the last found in its place
+        self.usual = 0  # how many were made since, then
+        self.trust = 0
+        self.n_missed = 0
+
+    def waiting(self):
+        """Return the predictions whose labels have not come."""
+        return [p for p in self.list if not p.is_taken]
 
     def note(self, row, n_learned, votes):
-        """Add a prediction; it takes the place of the same one, and perhaps of the oldest."""
-        if self.most:
-            self.take_back(row, n_learned)
-            self.list.append(Prediction(row, n_learned, votes))
-            self.list = self.list[-self.most :]
+        """Add a prediction, or again that of the same row right before."""
+        if not self.most:
+            return
+        if self._is_newest(row, n_learned):
+            self.list[-1].votes = votes
+            return
+        self.newest += 1
+        self.list.append(Prediction(row, n_learned, votes, self.newest))
+        self._shorten()
 
-    def take_back(self, row, n_learned):
-        """Remove the prediction of a row since which nothing was learned; return whether it was."""
-        n_before = len(self.list)
-        self.list = [p for p in self.list if (p.row, p.n_learned) != (row, n_learned)]
-        return len(self.list) < n_before
+    def _is_newest(self, row, n_learned):
+        newest = self.list[-1] if self.list else None
+        same = newest is not None and (newest.row, newest.n_learned) == (row, n_learned)
+        return same and not newest.is_taken
 
-    def take(self, row, n_learned, *, at_once):
-        """Take out the oldest of a row, unless its label comes at once: then none is left."""
-        of_row = [p for p in self.list if p.row == row]
-        if at_once or any(p.n_learned == n_learned for p in of_row):
-            self.list = [p for p in self.list if p.row != row]
+    def _shorten(self):
+        def has_many():
+            return len(self.list) > N_KEPT + 2 * len(self.waiting())
+
+        while len(self.list) > self.most or (has_many() and self.list[0].is_taken):
+            self.list.pop(0)
+
+    def _learn(self, evidence):
+        self.trust = min(max(self.trust + evidence, 0), MOST_TRUST)
+
+    def find(self, row, n_learned, columns):
+        """Take out the prediction of a row; return None if there is none, or its label at once."""
+        waiting = self.waiting()
+        if not waiting:
             return None
-        if of_row:
-            self.list = [p for p in self.list if p is not of_row[0]]
-        return of_row[0] if of_row else None
+        newest = self.list[-1]
+        if len(waiting) == 1 and self._is_newest(row, n_learned):
+            self.n_missed = 0
+            found = newest
+        else:
+            place = max(self.last + 1, self.newest - self.usual)
+            usual = next((p for p in self.list if p.number == place), None)
+            found = self._equal(row, n_learned, usual, place) or self._similar(row, usual, columns)
+        if found is None:
+            return None
+        found.is_taken = True
+        if found is newest and found.n_learned == n_learned:
+            self.list.pop()
+            self.newest -= 1
+            self.last = min(self.last, self.newest)
+        self._shorten()
+        return found if found.n_learned < n_learned else None
+
+    def _equal(self, row, n_learned, usual, place):
+        equal = [p for p in self.waiting() if p.row == row]
+        fits = usual is not None and usual.row == row
+        if not equal and not fits:
+            return None
+        self.n_missed = 0
+        self._learn(FIT if fits else MISFIT)
+        if fits:
+            found = usual
+            self._suppose(found)
+        elif self.trust >= TRUSTED:
+            found = min(equal, key=lambda p: abs(p.number - place))
+        else:
+            found = equal[0]
+            self._suppose(equal[n_learned % len(equal)])
+        if self.trust >= TRUSTED:
+            for p in equal:
+                p.is_taken |= p.number < found.number
+        return found
+
+    def _suppose(self, prediction):
+        """Suppose that this is the prediction of the label: the next one follows it."""
+        self.last = prediction.number
+        self.usual = self.newest - prediction.number
+
+    def _similar(self, row, usual, columns):
+        self.n_missed += 1
+        if self.n_missed <= PATIENCE:
+            return None
+        if self.trust < TRUSTED and self.n_missed % EVERY == 0:
+            distances = [distance(row, p.row, columns) for p in self.list]
+            nearest = self.list[distances.index(min(distances))]
+            if nearest is not usual:
+                self.trust = 0
+                self._suppose(nearest)
+            return None
+        if usual is None:
+            self._learn(MISFIT)
+            return None
+        at = self.list.index(usual)
+        around = self.list[max(at - N_AROUND, 0) : at + N_AROUND + 1]
+        distances = [distance(row, p.row, columns) for p in around]
+        own = distance(row, usual.row, columns)
+        if own > SIMILAR * (sum(distances) / len(distances)):
+            self._learn(MISFIT)
+            return None
+        self._learn(FIT if own == min(distances) else DOUBTFUL)
+        self._suppose(usual)
+        return usual if self.trust >= TRUSTED else None

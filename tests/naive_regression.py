@@ -338,8 +338,8 @@ class NaiveRegressor(GrowingForest):
         """Return P_1, P_2 and T, or nothing without trends."""
         return self.trends.predict(row) if self.trends else ()
 
-    def learn(self, x, y, w, at_once):
-        """Learn a sample that has been checked, whose target perhaps comes at once."""
+    def learn(self, x, y, w, late):
+        """Learn a sample that has been checked, given its prediction if the target is late."""
         votes = self._votes(x)
         is_first = self.first_target is None
         if is_first:
@@ -356,7 +356,6 @@ class NaiveRegressor(GrowingForest):
             trend = votes.trends[2]
             near = trend + self.trends.stack.squares.winsorized(target - trend)
         parts = near, near - trend
-        late = self.pending.take(self.pending_row(x), self.n_learned, at_once=at_once)
         delay = self.n_learned - late.n_learned if late else 0
         law = None
         if late:  # what is scored is the prediction of the time

@@ -25,7 +25,7 @@ from river_amf.engine.growth import Learned, growth_factor, with_ready
 from river_amf.engine.lock import Guarded
 from river_amf.engine.restoring import content_of, engine_of
 from river_amf.engine.settings import Parameters, largest_total
-from river_amf.inputs.cautions import warn_of_numbers
+from river_amf.inputs.cautions import warn_of_lost, warn_of_numbers
 from river_amf.inputs.columns import (
     NewCategory,
     encode_to_learn,
@@ -79,12 +79,15 @@ def predict_block(
     labels = engine.schema.labels
     n_known = np.full(rows.n_rows, len(labels))
     return [
-        BlockAnswers(_predicted(engine, rows, n_jobs, level), n_known, list(labels))
-        for level in levels
+        BlockAnswers(_predicted(engine, rows, n_jobs, level, keeps), n_known, list(labels))
+        for level, keeps in zip(levels, [*[False] * (len(levels) - 1), True], strict=True)
     ]
 
 
-def _predicted(engine: Engine, rows: Rows, n_jobs: int, level: float) -> NDArray[np.float64]:
+def _predicted(
+    engine: Engine, rows: Rows, n_jobs: int, level: float, keeps: bool
+) -> NDArray[np.float64]:
+    # Predictions wait for their labels if `keeps`.
     schema, arena = engine.learned
     answers: NDArray[np.float64] = schema.labels.blank_answers(rows.n_rows, level=level)
     if arena is None:
@@ -93,33 +96,32 @@ def _predicted(engine: Engine, rows: Rows, n_jobs: int, level: float) -> NDArray
     elif rows.samples is not None:
         for row, x in enumerate(rows.samples):
             in_row(row, schema.encode_any, x)
+        asked = engine if keeps else engine.reader()
         for row, x in enumerate(rows.samples):
-            answers[row] = engine.raw_answer(x, level)
+            answers[row] = asked.raw_answer(x, level)
     elif rows.n_rows:
         values, are_odd = encode_to_predict(rows.columns, rows.n_rows, schema)
         for row in np.flatnonzero(are_odd).tolist():
             values[row] = in_row(row, schema.encode_unusual, rows.at(row)).values[0]
-        engine.late.hold(arena)
         zeros = np.zeros(rows.n_rows)
-        predict_encoded(engine, Block(values, zeros, zeros, answers), n_jobs)
+        predict_encoded(engine, Block(values, zeros, zeros, answers), n_jobs, keeps)
     return answers
 
 
-def predict_encoded(engine: Engine, block: Block, n_jobs: int) -> None:
-    """Predict encoded rows, and keep the predictions until their labels come."""
+def predict_encoded(engine: Engine, block: Block, n_jobs: int, keeps: bool) -> None:
+    """Predict encoded rows; if `keeps`, the predictions wait for their labels."""
     schema, arena = engine.learned
     assert arena is not None
     n_rows = len(block.values)
-    block.prepare(arena, n_rows, predicts=True, learns=False)
+    if (larger := arena.with_room(n_rows if keeps else 0)) is not arena:
+        engine.replace(Learned(schema, larger))
+    block.prepare(arena, n_rows, predicts=True, learns=False, keeps=keeps)
     parts: list[Guarded] = []
     engine.pending = functools.partial(finish, parts)
     for start in range(0, n_rows, block.chunk):
         block.record["stage"] = UNOPENED
         stop = min(start + block.chunk, n_rows)
         _run_chunk(engine, block, range(start, stop), n_jobs, parts)
-        if arena.most_pending:
-            values, votes = block.values[start:stop], block.votes[:, : stop - start]
-            engine.late.keep_rows(schema, arena, values, votes, block.answers[start:stop])
     engine.pending = None
 
 
@@ -211,8 +213,8 @@ class _Learner:
 
     def _learn_ordinary(self, rows: range) -> None:
         """Learn some rows, none of which is odd; if `predicts`, predict each one before."""
-        stop = rows.start
-        if len(rows) >= _FEW:
+        arena, stop = self.engine.arena, rows.start
+        if len(rows) >= _FEW and not (self.predicts and arena.expects_delays):
             stop = self._learn_stretch(rows)
         for row in range(stop, rows.stop):  # few, or a feature holds as many categories as it may
             self._learn_odd(row)
@@ -232,12 +234,8 @@ class _Learner:
             some = slice(rows.start, stop)
             targets = schema.labels.encode(self.rows.labels, range(rows.start, stop))
             block = Block(values, targets, self.rows.weights[some], self.answers[some])
-            block.is_at_once = self.predicts
             self.n_known[some] = len(schema.labels)
-            engine.late.hold(arena)
-            has_late = bool(engine.late.waiting) and not self.predicts
-            how = {"predicts": self.predicts, "learns": True, "has_late": has_late}
-            block.prepare(arena, n_rows, **how)
+            block.prepare(arena, n_rows, predicts=self.predicts, learns=True)
             done = 0
             while done < n_rows:
                 done = self._learn_chunk(block, done, new)
@@ -248,6 +246,7 @@ class _Learner:
         engine = self.engine
         schema, arena = engine.learned
         assert arena is not None
+        arena = arena.with_room(int(self.predicts))
         n_left = len(block.values) - start
         factor = growth_factor(int(arena.n_learned[0]), n_left)
         arena, n_ready = with_ready(arena, min(block.chunk, n_left), factor)
@@ -258,9 +257,6 @@ class _Learner:
             for row, column, feature, category in new:
                 schema.put(feature, category, block.values[row, column])
             arena = arena.with_codes(schema.n_codes)
-        block.contexts[:] = 0.0
-        if engine.late.waiting:
-            engine.late.find_rows(arena, block, start, stop, new)
         block.record["stage"] = UNOPENED
         parts: list[Guarded] = []
 
@@ -270,6 +266,8 @@ class _Learner:
             schema.use_all(block.values[start:stop])
 
         engine.publish(Learned(schema, arena), lambda: block.stage != UNOPENED, learn)
+        if engine.arena.counters["n_lost"][0] >= kernels.N_LOST:
+            warn_of_lost(schema.warned)
         return stop
 
 

@@ -16,16 +16,15 @@ from typing import Any, Self
 
 from river_amf import kernels
 from river_amf.engine.growth import Learned, admitted, with_capacity, with_columns
-from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
 from river_amf.engine.settings import Parameters, begin, largest_total, schema_of
 from river_amf.explain.experts import ExpertOutputs
-from river_amf.inputs.cautions import Width, warn_of_numbers
+from river_amf.inputs.cautions import Width, warn_of_lost, warn_of_numbers
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets
-from river_amf.inputs.schema import Reading, Schema
-from river_amf.kernels import DONE, INFINITE, NONE, OCCUPIED, RELEASED, TOO_HEAVY
+from river_amf.inputs.schema import Reading, Row, Schema
+from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, TOO_HEAVY, UNSOUGHT
 from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
 
 Predict = Callable[[Any, Any], Any]  # engine, x
@@ -45,7 +44,6 @@ class Engine(Guarded):
     def __init__(self, labels: Labels | Targets | None = None) -> None:
         super().__init__()
         self.learned = Learned(Schema(labels), None)
-        self.late = LateLabels()
         self.width = Width()
         self.predict, self.learn = _FIRST_CALLS
 
@@ -67,7 +65,7 @@ class Engine(Guarded):
     def nbytes(self) -> int:
         """Return the bytes of the arrays that are not only reserved, of names and categories."""
         of_arena = 0 if self.arena is None else self.arena.nbytes
-        return of_arena + self.schema.nbytes + self.late.nbytes
+        return of_arena + self.schema.nbytes
 
     def faded_share(self) -> float:
         """Return the mean share of the faded counts in the recent predictions of the trees."""
@@ -99,7 +97,7 @@ class Engine(Guarded):
             learned = self.extensible(parameters) if weight > 0.0 or arena is None else self.learned
             reading = learned.schema.read(x, y, weight)
             if weight == 0.0:
-                self.late.take_back(schema, arena, reading.row)
+                self._take_pending(reading.row)
                 return
             warn_of_numbers(learned.schema, reading.categories)
             self.width.count(x, learned.schema)
@@ -109,16 +107,13 @@ class Engine(Guarded):
             label = reading.label
             schema.place(reading.row)
         assert arena is not None
-        is_late = bool(self.late.waiting) and self.late.find(schema, arena)
         self.pending = functools.partial(self.resume, arena.n_learned[0])
-        self.finish(None, x, float(label), weight, is_late)
+        self.finish(None, x, float(label), weight)
 
-    def finish(
-        self, status: int | None, x: Any, target: float, weight: float, is_late: bool = False
-    ) -> None:
+    def finish(self, status: int | None, x: Any, target: float, weight: float) -> None:
         """Learn the encoded sample, given the answer of the kernel if it has been called."""
-        status = self._run(target, weight, is_late, status)
-        if status in (DONE, RELEASED):
+        status = self._run(target, weight, status)
+        if status in (DONE, RELEASED, LOST):
             self.schema.use()
         self.pending = None
         if status == INFINITE:
@@ -126,21 +121,20 @@ class Engine(Guarded):
         elif status == TOO_HEAVY:
             largest = float(self.arena.settings["largest_total"][0])
             check_totals(self.weight_of(0), [weight], largest)  # raises
+        elif status == LOST:
+            warn_of_lost(self.schema.warned)
 
     def _run(
-        self, target: float, weight: float, is_late: bool = False, status: int | None = None
+        self, target: float, weight: float, status: int | None = None, slot: int = UNSOUGHT
     ) -> int:
         """Learn the encoded sample in the trees that have not; return the kernel's last answer."""
         # The addresses of the sample and the output do not depend on nodes, boxes and rows, which
         # are all that may be short here.
-        schema, late = self.schema, int(is_late)  # no bool, for which numba would compile again
-        while status is None or status < 0 or status == OCCUPIED:
-            if status == OCCUPIED:  # by an earlier prediction of this sample
-                late = int(self.late.find(schema, self.arena))
-            elif status is not None:
+        while status is None or status < 0:
+            if status is not None:
                 self.enlarge(status)
             arena = self.arena
-            of_sample = schema.sample.address, target, weight, arena.output.address, late
+            of_sample = self.schema.sample.address, target, weight, arena.output.address, slot
             status = kernels.learn_sample(arena, *of_sample)
         if status == RELEASED:
             self.drop_rows()
@@ -154,25 +148,30 @@ class Engine(Guarded):
         if self.arena.n_learned[0] > n_learned:
             self.schema.use()
 
+    def _take_pending(self, row: Row) -> int:
+        """Take out the prediction of a sample, as its features and categories were known then."""
+        schema, arena = self.learned
+        if arena is None:
+            return NONE
+        sample = schema.place({name: row[name] for name in row if schema.is_known(name)})
+        slot: int = kernels.take_pending(arena, sample.address)
+        return slot
+
     def _learn_new(
         self, learned: Learned, reading: Reading, weight: float, parameters: Parameters
     ) -> None:
         """Learn a sample that brings a new label, features, words or categories."""
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
             check_totals(self.weight_of(0), [weight], largest_total(parameters))
-        before, is_at_once = self.schema, self.late.take_back(*self.learned, reading.row)
+        before, slot = self.schema, self._take_pending(reading.row)
         self.pending = functools.partial(before.cut, before.mark())
         learned, row = admitted(learned, reading, parameters)
         schema, arena = learned
         assert arena is not None
-        sample = schema.place(row)
+        schema.place(row)
         target = float(len(schema.labels) - 1 if reading.label is None else reading.label)
-        arena.forget_prediction()  # in which a new category may have another code
         if schema.words is not before.words is not None:
-            self.late = LateLabels()  # slots of forgotten words are used again
-        if is_at_once:
-            self.late.drop(schema.key(sample))
-        is_late = bool(self.late.waiting) and not is_at_once and self.late.find(schema, arena)
+            slot = NONE  # slots of forgotten words are used again
         version = int(arena.handle["version"][0])
 
         def has_begun() -> bool:
@@ -182,7 +181,7 @@ class Engine(Guarded):
             for name, category in reading.categories:
                 schema.put(name, category, row[name])
             if not has_begun() or self.arena.handle["next_tree"][0] != NONE:
-                self._run(target, weight, is_late)
+                self._run(target, weight, slot=slot)
             schema.use()
 
         self.publish(learned, has_begun, learn)
@@ -244,12 +243,10 @@ class Engine(Guarded):
         schema, arena = self.learned
         assert arena is not None
         of_sample = sample.address, arena.output.address
-        if (status := kernels.predict_sample(arena, *of_sample)) == OCCUPIED:
-            self.late.hold(arena)
-            status = kernels.predict_sample(arena, *of_sample)
+        while (status := kernels.predict_sample(self.arena, *of_sample)) < 0:
+            self.enlarge(status)
         if status == INFINITE:
             schema.read_features(x)  # raises
-        self.late.hold_unusual(schema, arena)
 
     def raw_answer(self, x: Any, level: float = 0.0) -> list[float]:
         """Return the answer of the kernels, with quantiles at a level unless it is 0."""
@@ -279,13 +276,11 @@ class Engine(Guarded):
 
     def reader(self) -> Self:
         """Return an engine whose predictions await no labels; learning would corrupt both."""
-        self.late.hold(self.arena)
         twin = type(self)()
         twin.learned = self.learned
         if self.arena is not None:
-            settings = self.arena.settings.copy()
-            settings["max_delayed_labels"] = 0
-            arena = self.arena.replacing({"settings": settings}, {})
+            arena = self.arena.replacing({}, {})
+            arena.handle["most_pending"] = 0
             twin.learned = Learned(self.schema, arena)
         return twin
 
@@ -305,14 +300,12 @@ class Engine(Guarded):
 
     def used_arrays(self) -> dict[str, Array]:
         """Return copies of the arrays that belong to copies and files, without empty ones."""
-        self.late.hold(self.arena)
         if self.arena is None:
             return {}
         kernels.compact_rows(self.arena)  # as gaps in the store depend on its capacity
         self.replace(Learned(*self.learned))
-        used = self.arena.used_arrays()
-        arrays = {name: array.copy() for name, array in used.items() if array.size}
-        return arrays | (self.late.arrays(self.arena) if self.late.waiting else {})
+        used = self.arena.with_pending(int(self.arena.counters["n_pending"][0])).used_arrays()
+        return {name: array.copy() for name, array in used.items() if array.size}
 
     # Closures. They get the engine as an argument, as an engine that refers to itself would be
     # freed late.
@@ -384,7 +377,6 @@ def _fast_learn(learned: Learned) -> Learn:
                 engine.learned is learned
                 and engine.pending is None
                 and weight > 0.0
-                and not engine.late.waiting
                 and encode(x) is not None
             ):
                 try:
@@ -396,7 +388,7 @@ def _fast_learn(learned: Learned) -> Learn:
                     engine.pending = engine.resume
                     if is_bounded:
                         engine.pending = functools.partial(engine.resume, n_learned[0])
-                    status = learn_sample(address, of_sample, target, weight, of_output, 0)
+                    status = learn_sample(address, of_sample, target, weight, of_output, UNSOUGHT)
                     if status == DONE and not is_bounded:
                         engine.pending = None
                     else:

@@ -97,7 +97,7 @@ def _without_rarest(
             array[: len(slots)] = getattr(arena, name)[slots]
     fresh["words"]["uses"] //= 2  # so that recent uses count more
     after = {names[k]: slot for slot, k in enumerate(staying.tolist(), 1)}
-    return after, arena.replacing(fresh, {})
+    return after, arena.replacing(fresh, {}).without_pending()  # as their keys have the slots
 
 
 def with_ready(arena: Arena, wanted: int, factor: float = 2.0) -> tuple[Arena, int]:
@@ -112,6 +112,8 @@ def with_capacity(arena: Arena, missing: int, factor: float = 2.0) -> Arena:
     if missing == kernels.STORE_FULL:
         kernels.compact_rows(arena)
         arena = arena.fit_rows()
+    elif missing == kernels.PENDING_FULL:
+        arena = arena.with_room(1)
     else:
         arena = arena.grown("node" if missing == kernels.NODES_FULL else "box", factor)
     return arena

@@ -13,7 +13,6 @@ import numpy as np
 
 from river_amf.engine.engine import Engine
 from river_amf.engine.growth import Learned
-from river_amf.engine.late_labels import LateLabels
 from river_amf.engine.settings import Parameters, bound_of, least_classes, schema_of, settings_of
 from river_amf.inputs.categories import Categories
 from river_amf.inputs.kinds import shown
@@ -23,7 +22,7 @@ from river_amf.persistence import validation
 from river_amf.persistence.validation import require
 from river_amf.persistence.values import from_json
 from river_amf.state.arena import Arena
-from river_amf.state.layout import PENDING_FIELDS, REGRESSION, Array
+from river_amf.state.layout import REGRESSION, Array
 
 Arrays = dict[str, Array]
 
@@ -109,7 +108,6 @@ def engine_of(
     parameters: Parameters, header: dict[str, Any], arrays: Arrays, *, is_file: bool = False
 ) -> Engine:
     """Return an engine with this content, or raise any error; that of a file is checked."""
-    late = {name: arrays.pop(name) for name in PENDING_FIELDS if name in arrays}
     engine, read = Engine(), from_json if is_file else _same
     schema = _schema_of(header, parameters, read, is_trained=bool(arrays))
     require(not header, f"entries {shown([*header])}")
@@ -117,9 +115,6 @@ def engine_of(
     if is_file and arrays:
         validation.check(whole, schema.columns_by_slot)
     engine.learned = Learned(schema, Arena(whole) if arrays else None)
-    if late and engine.arena is not None:
-        validation.check_pending(late, engine.arena)
-        engine.late = LateLabels(late)
     return engine
 
 

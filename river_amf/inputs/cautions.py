@@ -26,7 +26,8 @@ _MANY_FEATURES = 40  # of which samples may have few values
 _FEW_VALUES, _SMALL_SHARE = 10, 0.1
 _N_COUNTED = 64  # samples
 
-IGNORED, FEW = object(), object()  # among what is warned of, beside names of features
+# among what is warned of, beside names of features
+IGNORED, FEW, LOST = object(), object(), object()
 
 
 def warn_of_numbers(features: Any, new: Sequence[tuple[Hashable, Hashable]]) -> None:
@@ -61,6 +62,18 @@ def warn_of_ignored(names: Sequence[Hashable], n_features: int, warned: set[Hash
             f"one: there are {n_features} already, the most that max_features allows"
         )
         warned.add(IGNORED)  # last, as a warning may be raised as an error
+
+
+def warn_of_lost(warned: set[Hashable]) -> None:
+    """Warn that no label has found its prediction, unless that is among what is `warned` of."""
+    if LOST not in warned:
+        warn(
+            "none of the last labels belongs to a row that was predicted, so all are scored as if "
+            "they came at once: pass learn_one the features that predict_one has had (a transformer"
+            " that learns in between changes them; this model needs no scaler), or set "
+            "max_delayed_labels=0"
+        )
+        warned.add(LOST)
 
 
 class Width:

@@ -20,26 +20,30 @@ from river_amf.kernels.classification.opinion_pool import LINEAR_FLOOR, VOTE_FLO
 from river_amf.kernels.classification.sparse_model import FIRST_VOTE as FIRST_SPARSE_WEIGHT
 from river_amf.kernels.classification.sparse_model import LARGEST_INPUT as LARGEST_INPUT_OF_WORDS
 from river_amf.kernels.learning import (
+    UNSOUGHT,
     VISIT,
     category_number,
     hull_of_leaf,
     learn_sample,
     predict_sample,
+    take_pending,
     trace_sample,
 )
 from river_amf.kernels.numba_tools.arrays import (
     BOXES_FULL,
     DONE,
     INFINITE,
+    LOST,
     NODES_FULL,
     NONE,
-    OCCUPIED,
+    PENDING_FULL,
     RELEASED,
     STORE_FULL,
     TOO_HEAVY,
     UNLISTED,
 )
 from river_amf.kernels.numba_tools.compilation import compile_kernels, kinds_in_use, warm_up
+from river_amf.kernels.pending import N_LOST
 from river_amf.kernels.tree.aggregation import recompute_all_odds
 from river_amf.kernels.tree.estimates import LOG_SCALE
 from river_amf.kernels.tree.readiness import ready_samples

@@ -3,6 +3,7 @@
 The bodies are for plain classifiers, other classifiers, and regressors.
 """
 
+from river_amf.kernels import pending
 from river_amf.kernels.classification import (
     additive_models,
     experts,
@@ -33,3 +34,6 @@ take_bins = choose(nothing, quantiles.take_bins, nothing)
 run_linear_model = choose(nothing, linear_models.run_linear_model, nothing)
 follow_trends = choose(nothing, nothing, trends.follow_trends)
 note_unusual = choose(nothing, nothing, unusual_values.note_unusual)
+note_prediction = choose(nothing, pending.note_prediction, pending.note_prediction)
+find_pending = choose(pending.no_pending, pending.find_pending, pending.find_pending)
+pass_pending = choose(nothing, pending.pass_pending, pending.pass_pending)

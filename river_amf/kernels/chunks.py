@@ -10,16 +10,24 @@ from __future__ import annotations
 
 from river_amf.kernels import by_kind, steps
 from river_amf.kernels.numba_tools.arrays import DONE, NONE, NOTHING, RELEASED, Forest, Samples
-from river_amf.kernels.numba_tools.compilation import kernel
+from river_amf.kernels.numba_tools.compilation import hot, kernel
+from river_amf.kernels.pending import begin_context
 from river_amf.kernels.tree.readiness import needs_tree_votes
 from river_amf.kernels.tree.sample_store import count_late, have_released
 
 UNOPENED, OPEN, CLOSED = 0, 1, 2  # stages of a chunk
 
 
+@hot
+def row_at(samples: Samples, i: int) -> int:
+    """Return the address of an encoded sample."""
+    return samples.handle["values"] + 8 * samples.values.shape[1] * i
+
+
 @kernel
 def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
     """Begin all samples of a chunk; keep what of the forest they are learned with."""
+    at = samples.handle
     forest.handle["n_late"] = count_late(forest.settings[0], forest.trees)
     for v in range(len(samples.next_samples)):
         samples.next_samples[v] = start
@@ -27,6 +35,12 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
         k, target, weight = i - start, samples.targets[i], samples.weights[i]
         values, x, context = samples.values[i], samples.clipped[k], samples.contexts[k]
         z, terms, votes = samples.standardised[k], samples.terms, samples.votes
+        slot = NONE
+        if at["predicts"] and weight > 0.0:
+            by_kind.pass_pending(forest, row_at(samples, i), 0)
+        elif weight > 0.0:
+            slot = by_kind.find_pending(forest, row_at(samples, i), 0)
+        begin_context(forest, slot, context)
         samples.weights[i] = steps.begin_sample(
             forest, values, x, z, terms, votes, k, True, target, weight, context
         )
@@ -37,7 +51,7 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
             for row in range(len(forest.intensity)):
                 for j in range(forest.settings[0]["n_features"]):
                     samples.intensities[k, row, j] = forest.intensity[row, j]
-    samples.handle["stage"] = OPEN
+    at["stage"] = OPEN
 
 
 @kernel
@@ -45,7 +59,7 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
     """Predict and learn the samples of a chunk with the trees and linear models from `first` on."""
     # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there,
     # also after memory has run out.
-    votes, late_votes = samples.votes, samples.late_votes
+    votes = samples.votes
     takes_votes = samples.handle["predicts"] or needs_tree_votes(forest.settings[0])
     n_trees = len(forest.trees)
     for t in range(first, min(end, n_trees)):
@@ -53,7 +67,7 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
             samples.next_samples[t] = i
             k, weight, context = i - start, samples.weights[i], samples.contexts[i - start]
             x = steps.seen_by(forest, t, samples.clipped[k], samples.coded[t])
-            steps.take_tree_vote(forest, t, x, votes, late_votes, k, takes_votes, context)
+            steps.take_tree_vote(forest, t, x, votes, k, takes_votes, context)
             if weight > 0.0:
                 targets, intensities = samples.tree_targets[k], samples.intensities[k]
                 vote, row = votes[t, k], samples.rows[k]
@@ -81,13 +95,16 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
 @kernel
 def close_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> int:
     """Combine the trees' predictions, and return RELEASED or DONE."""
-    at, votes, late_votes = samples.handle, samples.votes, samples.late_votes
+    at, votes = samples.handle, samples.votes
     for i in range(start, stop):
         k, target, weight = i - start, samples.targets[i], samples.weights[i]
         context = samples.contexts[k]
         if at["predicts"]:
             steps.pool_votes(forest, votes, k, context, samples.answers[i])
+            if at["keeps"]:
+                row = row_at(samples, i)
+                by_kind.note_prediction(forest, row, 0, votes, k, samples.answers[i])
         if weight > 0.0:
-            steps.end_sample(forest, votes, late_votes, k, target, weight, context)
+            steps.end_sample(forest, votes, k, target, weight, context)
     at["stage"] = CLOSED
     return RELEASED if at["learns"] and have_released(forest) else DONE

@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 
-from river_amf.kernels import by_kind, steps
-from river_amf.kernels.classification.opinion_pool import copy_vote
+from river_amf.kernels import by_kind, pending, steps
 from river_amf.kernels.features.intensity import clip_outliers
 from river_amf.kernels.numba_tools.arrays import (
     DONE,
     INFINITE,
+    LOST,
     NONE,
     NOTHING,
-    OCCUPIED,
+    PENDING_FULL,
     RELEASED,
     TOO_HEAVY,
     Array,
@@ -26,12 +26,12 @@ from river_amf.kernels.numba_tools.arrays import (
     tree_of,
 )
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
-from river_amf.kernels.regression.target_pool import recent_values
 from river_amf.kernels.tree import sample_store
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
 from river_amf.kernels.tree.readiness import count_ready, needs_tree_votes
 from river_amf.kernels.tree.structure import hull_of_rows, is_end, is_leaf, next_visit, pass_on
-from river_amf.state import layout
+
+UNSOUGHT = -2  # the place of a prediction that has not been looked for
 
 # One record per node on the path; there are several branches where numbers are missing.
 VISIT = np.dtype(
@@ -75,16 +75,15 @@ def total_weight(forest: Forest) -> float:
 
 @quick_kernel
 def learn_sample(
-    forest: Forest, sample: int, target: float, weight: float, output: int, is_late: int
+    forest: Forest, sample: int, target: float, weight: float, output: int, slot: int
 ) -> int:
     """Learn a sample in every tree; return one of `answers`, such as which capacity is used up."""
     # `target` is the index of the label, or a number. `sample` is the address of (3, n_features)
     # values: the encoded sample, a buffer for it without outliers, and one for a tree's coding of
     # it; and of its words, if there are any (`SparseSample`).
-    # `output` is that of predict_sample, which may have predicted this very sample. With `is_late`,
-    # an older prediction of it is in `late_votes` and `context`; if it is still in `output`, the
-    # answer is OCCUPIED. If capacity or memory runs out, the same call continues where this one
-    # stopped, once there is more (handle["next_tree"]).
+    # `output` is that of predict_sample, which may have predicted this very sample. `slot` is the
+    # answer of take_pending, or UNSOUGHT. If capacity or memory runs out, the same call continues
+    # where this one stopped, once there is more (handle["next_tree"]).
     handle, context, trees = forest.handle, forest.context, forest.trees
     settings, counters, votes = forest.settings[0], forest.counters[0], forest.votes
     n_features, first_tree, has_votes = settings["n_features"], handle["next_tree"], False
@@ -98,35 +97,27 @@ def learn_sample(
             return INFINITE
         if not (total_weight(forest) + weight <= settings["largest_total"]):
             return TOO_HEAVY
-        _, votes_before, made_by, seen = output_of(output, forest)
-        was_predicted = made_by[layout.VERSION] >= 0.0 and is_same(values, seen)
-        is_now = made_by[layout.VERSION] == handle["version"]
-        if was_predicted and not is_now and made_by[layout.N_LEARNED] >= 0.0:
-            return OCCUPIED
         n_ready = count_ready(forest, 1, keeps_rows)
         if n_ready < 0:
             return n_ready
-        if not is_late:
-            context[layout.DELAY] = 0.0
-            for t in range(len(trees)):
-                context[layout.RESTARTED + t] = 0.0
-            has_votes = was_predicted and is_now and settings["learns_vote"] > 0
-            for voter in range(len(votes) if has_votes else 0):
-                copy_vote(votes_before[voter, 0], votes[voter, 0])
+        if slot == UNSOUGHT:
+            slot = by_kind.find_pending(forest, sample, sample + 24 * n_features)
+        pending.begin_context(forest, slot, context)
+        _, made_at, seen = output_of(output, forest)
+        is_now = made_at[0] == handle["version"] and is_same(values, seen)
+        has_votes = is_now and slot == NONE and settings["learns_vote"] > 0
         x, predicts = clipped, not has_votes
         handle["weight"] = steps.begin_sample(
             forest, values, x, z, terms, votes, 0, predicts, target, weight, context
         )
         handle["target"] = target
-        if was_predicted:
-            made_by[layout.N_LEARNED] = -1.0
     weight = handle["weight"]
-    takes_votes, late_votes = needs_tree_votes(settings) and not has_votes, forest.late_votes
+    takes_votes = needs_tree_votes(settings) and not has_votes
     targets, intensities, row = forest.tree_targets, forest.intensity, counters["n_rows"] - 1
     for t in range(max(first_tree, 0), len(trees)):
         handle["next_tree"] = t
         x, vote = steps.seen_by(forest, t, clipped, coded), votes[t, 0]
-        steps.take_tree_vote(forest, t, x, votes, late_votes, 0, takes_votes, context)
+        steps.take_tree_vote(forest, t, x, votes, 0, takes_votes, context)
         missing = steps.learn_in_tree(
             forest, t, x, vote, targets, intensities, weight, context, row
         )
@@ -137,27 +128,36 @@ def learn_sample(
     by_kind.run_experts(
         forest, sample, x, z, inputs, additive_inputs, votes, predicts, label, weight
     )
-    steps.end_sample(forest, votes, late_votes, 0, target, weight, context)
+    steps.end_sample(forest, votes, 0, target, weight, context)
     if keeps_rows and not sample_store.is_listed(forest.links, row):
         counters["n_rows"] = row
-    return RELEASED if sample_store.have_released(forest) else DONE
+    if sample_store.have_released(forest):
+        return RELEASED
+    return LOST if counters["n_lost"] == pending.N_LOST else DONE
+
+
+@quick_kernel
+def take_pending(forest: Forest, sample: int) -> int:
+    """Take out the prediction of a sample with a new label, category or feature, or weight 0."""
+    n_features = forest.settings[0]["n_features"]
+    return by_kind.find_pending(forest, sample, sample + 24 * n_features)
 
 
 @quick_kernel
 def predict_sample(forest: Forest, sample: int, output: int) -> int:
-    """Write the forest's prediction to the start of `output`; return DONE, INFINITE or OCCUPIED."""
+    """Write the forest's prediction to the start of `output`; return DONE, or what is wrong."""
     # `sample` is as in learn_sample, `output` the address of a `state.arena.PredictionBuffer`. A
     # prediction is the probabilities of the labels seen so far, or an answer (`layout.ANSWER`).
     settings, context = forest.settings[0], forest.context
     values, x, coded = parts_of(sample, settings["n_features"])
-    proba, votes, made_by, seen = output_of(output, forest)
+    proba, made_at, seen = output_of(output, forest)
     z, inputs, additive_inputs, terms = inputs_of(output, forest)
+    votes = forest.votes
     if not canonicalise(values, len(values)):
         return INFINITE
-    is_now = made_by[layout.VERSION] == forest.handle["version"] and is_same(values, seen)
-    if made_by[layout.N_LEARNED] >= 0.0 and not is_now:
-        return OCCUPIED
-    made_by[layout.VERSION] = made_by[layout.N_LEARNED] = -1.0
+    if pending.lacks_room(forest):
+        return PENDING_FULL
+    made_at[0] = -1.0
     steps.begin_sample(forest, values, x, z, terms, votes, 0, True, 0.0, 0.0, context)
     for t in range(len(forest.trees)):
         by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, coded), votes[t, 0])
@@ -167,16 +167,9 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
         return DONE
     for j in range(len(values)):
         seen[j] = values[j]
-    made_by[layout.VERSION] = forest.handle["version"]
-    if settings["max_delayed_labels"] > 0:
-        made_by[layout.N_LEARNED] = forest.counters[0]["n_learned"]
-    made_by[layout.N_KNOWN] = settings["n_labels"]
-    if settings["is_stacked"]:
-        recent = recent_values(forest)
-        made_by[layout.FAST_ERROR], made_by[layout.SLOW_ERROR], made_by[layout.LAST_TARGET] = recent
-    if settings["task"] == layout.REGRESSION:
-        made_by[layout.LOCATION_THEN] = proba[layout.LOCATION]
-        made_by[layout.SPREAD_THEN] = proba[layout.SPREAD]
+    made_at[0] = forest.handle["version"]
+    words = sample + 24 * settings["n_features"]
+    by_kind.note_prediction(forest, sample, words, votes, 0, proba)
     return DONE
 
 

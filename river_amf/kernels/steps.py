@@ -16,7 +16,7 @@ from river_amf.kernels.numba_tools.compilation import hot, view
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import tree_lacks
 from river_amf.kernels.tree.sample_store import is_keeping_rows, store_row
-from river_amf.state.layout import DELAY, SAMPLE_NUMBER, TREND_THEN
+from river_amf.state.layout import DELAY, LOCATION, PENDING_SLOT, SAMPLE_NUMBER
 
 
 @view
@@ -79,14 +79,13 @@ def take_tree_vote(
     t: int,
     x: Array,
     votes: Array,
-    late_votes: Array,
     i: int,
     takes_votes: bool,
     context: Array,
 ) -> None:
     """Write the vote of a tree, of when the sample was predicted if its label is late."""
     if context[DELAY] > 0.0:
-        recall_vote(forest, t, late_votes, votes, i, context)
+        recall_vote(forest, t, votes[t, i], context)
     elif takes_votes:
         by_kind.take_vote(forest, t, x, votes[t, i])
 
@@ -116,7 +115,9 @@ def learn_in_tree(
     missing = by_kind.learn_tree(forest, tree, x, target, weight, context, row)
     if missing == NOTHING and forest.settings[0]["scores_trees"]:
         if context[DELAY] > 0.0 and tree_target > 0:
-            target = targets[0] - context[TREND_THEN]
+            slot = int(context[PENDING_SLOT])
+            trend = forest.pending_votes[slot, forest.pending_votes.shape[1] - 1, LOCATION]
+            target = targets[0] - trend
         by_kind.score_tree(forest, t, vote, target, weight, context)
     return missing
 
@@ -132,16 +133,10 @@ def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Arr
 
 @view
 def end_sample(
-    forest: Forest,
-    votes: Array,
-    late_votes: Array,
-    i: int,
-    target: float,
-    weight: float,
-    context: Array,
+    forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
     """Learn how to pool the votes, which are those of when the sample was predicted."""
     if forest.settings[0]["learns_vote"]:
         for v in range(len(forest.trees), len(votes) if context[DELAY] > 0.0 else 0):
-            recall_vote(forest, v, late_votes, votes, i, context)
+            recall_vote(forest, v, votes[v, i], context)
         by_kind.learn_vote(forest, votes, i, target, weight, context)

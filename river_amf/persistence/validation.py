@@ -18,8 +18,8 @@ from numpy.lib.recfunctions import require_fields
 from river_amf.inputs.kinds import shown
 from river_amf.kernels import NONE, UNLISTED
 from river_amf.state import layout
-from river_amf.state.arena import Arena, defaults
-from river_amf.state.layout import COPIED, FIELDS, PENDING_FIELDS, Array
+from river_amf.state.arena import defaults
+from river_amf.state.layout import COPIED, FIELDS, Array
 
 _SMALL = 2**24  # bytes
 
@@ -45,7 +45,7 @@ def _lies(values: Array, low: float, high: float) -> bool:
 
 def adopted(arrays: dict[str, Array]) -> dict[str, Array]:
     """Return copies of saved arrays in the form of this release, or raise FileError."""
-    fields, result = {name: FIELDS[name] for name in COPIED} | PENDING_FIELDS, {}
+    fields, result = {name: FIELDS[name] for name in COPIED}, {}
     for name in (name for name in arrays if name not in layout.DROPPED):
         if name not in fields:
             raise FileError(f"has an array {shown(name)}, which this release does not know")
@@ -74,20 +74,6 @@ def whole(arrays: dict[str, Array], derived: dict[str, Array]) -> dict[str, Arra
     return arrays | defaults(lengths, absent)
 
 
-def check_pending(arrays: dict[str, Array], arena: Arena) -> None:
-    """Raise FileError for delayed predictions that do not fit the forest."""
-    require(arrays.keys() == layout.PENDING_FIELDS.keys(), "predictions")
-    keys, lengths, votes, made_by = (arrays[name] for name in layout.PENDING_FIELDS)
-    is_classifier = arena.task == layout.CLASSIFICATION
-    n_votes = arena.settings["n_labels"][0] if is_classifier else layout.OF_VOTER
-    require(_lies(lengths, 0, len(keys)) and lengths.sum() == len(keys), "keys of predictions")
-    is_right = votes.shape[:2] == (len(lengths), arena.capacities["voter"])
-    is_right &= votes.shape[2] <= n_votes and made_by.shape == (len(lengths), layout.N_MADE_BY)
-    require(is_right, "shape of predictions")
-    n_known = made_by[:, layout.N_KNOWN] if is_classifier else np.array([layout.OF_VOTER])
-    require(_lies(n_known, 1, votes.shape[2]), "predicted labels")
-
-
 def check(arrays: dict[str, Array], columns: Array) -> None:
     """Raise FileError if the kernels could not work on the arrays of a forest."""
     # The settings are trusted: they follow from the parameters of the model, its labels and its
@@ -104,6 +90,7 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
     require(_lies(weights, 0.0, sys.float_info.max), "weights of recent samples")
     errors = arrays["row_errors"].view(np.float64)
     require(_lies(errors, 0.0, sys.float_info.max), "sums of squared errors")
+    _check_pending(arrays["pending"], arrays["counters"][0], settings, is_classifier)
     n_nodes, roots = trees["n_nodes"], trees["root"]
     require(n_nodes.max() <= settings["max_nodes"], "numbers of nodes")
     require(np.where(n_nodes > 0, (roots >= 0) & (roots < n_nodes), roots == NONE).all(), "roots")
@@ -117,6 +104,17 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
         slots = np.sort(nodes["slot"][nodes["n_rows"] == 0])
         require(np.array_equal(slots, np.arange(tree["n_boxes"])), "slots of boxes")
         _check_lists(arrays["links"][t], nodes, settings)
+
+
+def _check_pending(pending: Array, counters: Any, settings: Any, is_classifier: bool) -> None:
+    """Check the predictions for delayed labels."""
+    most = settings["n_labels"] if is_classifier else layout.OF_VOTER
+    require(_lies(pending["n_known"], 1, most), "numbers in predictions")
+    require(_lies(pending["is_taken"], 0, 1) and counters["first_pending"] == 0, "predictions")
+    require(_lies(pending["n_learned"], 0, counters["n_learned"]), "times of predictions")
+    require(counters["n_waiting"] == (pending["is_taken"] == 0).sum(), "number of predictions")
+    places = np.array([counters[name] for name in ("n_since", "usual_back", "n_missed", "n_lost")])
+    require(_lies(places, 0, 2**62), "places of predictions")
 
 
 def _check_features(arrays: dict[str, Array], columns: Array) -> None:

@@ -21,7 +21,6 @@ from river_amf.state import layout
 from river_amf.state.layout import (
     FIELDS,
     N_ADDITIVE,
-    N_MADE_BY,
     OUTPUT_FIELDS,
     REGRESSION,
     Array,
@@ -31,12 +30,14 @@ from river_amf.state.layout import (
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
 _FIRST_WORDS = 64
+_FIRST_PENDING = 16
 _SMALL = 2**20  # bytes; arrays up to this size are cheap to move
 # Bytes reserved for the arrays of an axis that take more, and times as much once they are full.
 _RESERVED = {"node": 2**24, "box": 2**25, "row": 2**24}
 _SPARE = 1 if sys.platform == "win32" else 256  # where what is not used counts, too
 _ARRAY_BYTES = sys.getsizeof(np.empty(0))  # around its data
 _PENDING_BYTES = 2**24  # of predictions for delayed labels
+_OF_PENDING = [name for name, field in FIELDS.items() if field.axes[0] == "pending"]
 _CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
 
 
@@ -44,27 +45,24 @@ class Block:
     """A block of samples, with buffers for what the kernels write about it."""
 
     votes: Array
-    contexts: Array
-    late_votes: Array
 
     def __init__(self, values: Array, targets: Array, weights: Array, answers: Array) -> None:
         self.values = values  # (samples, columns), encoded; some columns may not be features yet
         self.targets = targets  # the index of each label, or a number
         self.weights = weights  # samples of weight 0 are not learned
-        self.is_at_once = False  # whether each is predicted right before it is learned
         self.answers = answers  # a row of predictions for each sample
         self.record = np.zeros(1, layout.BLOCK)
         self.address: int = self.record.ctypes.data
 
     def prepare(
-        self, arena: Arena, n_samples: int, *, predicts: bool, learns: bool, has_late: bool = False
+        self, arena: Arena, n_samples: int, *, predicts: bool, learns: bool, keeps: bool = False
     ) -> None:
-        """Allocate the buffers of chunks; if `has_late`, some samples were predicted earlier."""
+        """Allocate the buffers of chunks."""
         lengths = arena.capacities | {"chunk": 1}
         fields = [field for field in layout.BLOCK_FIELDS.values() if "chunk" in field.axes]
         bytes_a_sample = sum(8 * math.prod(field.shape(lengths)) for field in fields)
         self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
-        lengths |= {"chunk": self.chunk, "late": self.chunk if has_late else 0}
+        lengths["chunk"] = self.chunk
         for name, field in layout.BLOCK_FIELDS.items():
             if name not in ("values", "targets", "weights", "answers"):
                 setattr(self, name, np.zeros(field.shape(lengths), field.dtype))
@@ -74,6 +72,7 @@ class Block:
                 if isinstance(axis, str):
                     self.record[f"{axis}_capacity"] = length
         self.record["predicts"], self.record["learns"] = predicts, learns
+        self.record["keeps"] = keeps
 
     @property
     def stage(self) -> int:
@@ -87,8 +86,6 @@ class PredictionBuffer(NamedTuple):
     answer: Any  # of the forest, a memoryview as those below
     address: int
     values: Array  # all arrays of `OUTPUT_FIELDS`
-    kept: Any  # the votes, and the state of the forest that made them
-    seen: Any  # the sample
 
 
 class Arena:
@@ -162,21 +159,14 @@ class Arena:
         for name, place in zip(OUTPUT_FIELDS, self._places, strict=False):
             self.handle[f"{name}_place"] = 8 * place
         settings, values = self.settings[0], np.zeros(self._places[-1])
-        outputs = self._output(values)
-        outputs["made_by"][[layout.VERSION, layout.N_LEARNED]] = -1.0  # there is no prediction
-        first, stop, n_features = self._places[1], self._places[3], int(settings["n_features"])
-        self.output = PredictionBuffer(
-            values[:first].data,
-            values.ctypes.data,
-            values,
-            values[first:stop].data,
-            outputs["seen"][:n_features].data,
-        )
+        self._output(values)["made_at"][:] = -1.0  # there is no prediction
+        self.output = PredictionBuffer(values[: self._places[1]].data, values.ctypes.data, values)
         # the number of predictions that are kept until their labels come
-        n_labels = 2 if self.task == REGRESSION else int(settings["n_labels"])
-        n_numbers = self.capacities["voter"] * n_labels + n_features + N_MADE_BY
+        n_labels = layout.OF_VOTER if self.task == REGRESSION else int(settings["n_labels"])
+        n_numbers = self.capacities["voter"] * n_labels + int(settings["n_features"])
+        n_bytes = layout.PENDING.itemsize + 8 * (1 + n_numbers)
         most = int(settings["max_delayed_labels"])
-        self.most_pending = min(most, _PENDING_BYTES // (8 * n_numbers))
+        self.handle["most_pending"] = min(most, _PENDING_BYTES // n_bytes)
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -209,24 +199,37 @@ class Arena:
             if not changed.isdisjoint(field.axes)
         }
 
-    def forget_prediction(self) -> None:
-        """Mark the prediction in the buffer as one of another forest."""
-        self.output.kept[layout.VERSION - N_MADE_BY] = -1.0
+    def with_pending(self, capacity: int) -> Arena:
+        """Return an arena in which the ring of predictions has another capacity, and no gap."""
+        counters = self.counters.copy()
+        n, first = int(counters["n_pending"][0]), int(counters["first_pending"][0])
+        places = (first + np.arange(n)) % max(len(self.pending), 1)
+        arrays = defaults(self.capacities | {"pending": capacity}, _OF_PENDING)
+        for name, array in arrays.items():
+            array[:n] = getattr(self, name)[places]
+        counters["first_pending"] = 0
+        return self.replacing(arrays | {"counters": counters}, {"pending": capacity})
 
-    def made_by(self, answers: Array) -> Array:
-        """Return the state of the forest that predictions keep, a row for each of these answers."""
-        counters = self.counters[0]
-        made_by = np.zeros((len(answers), N_MADE_BY))
-        made_by[:, layout.N_LEARNED] = counters["n_learned"]
-        made_by[:, layout.N_KNOWN] = self.settings["n_labels"][0]
-        for k, name in (layout.FAST_ERROR, "fast"), (layout.SLOW_ERROR, "slow"):
-            if counters[f"{name}_weight"] > 0.0:
-                made_by[:, k] = counters[f"{name}_errors"] / counters[f"{name}_weight"]
-        made_by[:, layout.LAST_TARGET] = counters["last_target"]
-        if self.task == REGRESSION:
-            made_by[:, layout.LOCATION_THEN] = answers[:, layout.LOCATION]
-            made_by[:, layout.SPREAD_THEN] = answers[:, layout.SPREAD]
-        return made_by
+    def with_room(self, n_predictions: int) -> Arena:
+        """Return an arena with room for so many more predictions in the ring, if allowed."""
+        wanted = int(self.counters["n_pending"][0]) + n_predictions
+        most = int(self.handle["most_pending"][0])
+        if min(wanted, most) <= self.capacities["pending"]:
+            return self
+        wanted = max(wanted, 2 * self.capacities["pending"], _FIRST_PENDING)
+        return self.with_pending(min(wanted, most))
+
+    @property
+    def expects_delays(self) -> bool:
+        """Whether a label may be late though its row has just been predicted."""
+        return bool(self.counters["n_waiting"][0] and self.counters["usual_back"][0])
+
+    def without_pending(self) -> Arena:
+        """Return an arena without any predictions that wait for labels."""
+        counters = self.counters.copy()
+        for name, _ in layout.PENDING_COUNTERS:
+            counters[name] = 0
+        return self.replacing({"counters": counters}, {})
 
     def _output(self, buffer: Array) -> dict[str, Array]:
         """Return the arrays in a buffer, by name."""
@@ -239,9 +242,9 @@ class Arena:
     def last_outputs(self) -> tuple[Array, Array, Array, Array]:
         """Return copies of votes, standardised values, terms and inputs, as predicted last."""
         outputs = self._output(self.output.values.copy())
+        votes = self.votes[:, 0].copy()
         terms = outputs["terms"].reshape(-1, max(self.capacities["wave"], 1))
-        votes, standardised = outputs["expert_votes"][:, 0], outputs["standardised"]
-        return votes, standardised, terms, outputs["additive_inputs"]
+        return votes, outputs["standardised"], terms, outputs["additive_inputs"]
 
     def grown(self, axis: str, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the nodes or boxes, up to `max_nodes`."""
@@ -397,7 +400,7 @@ def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Arr
     capacities |= layout.lengths_of_experts(settings, len(trees))
     capacities |= layout.lengths_of_categorical(settings, 0)
     capacities |= layout.lengths_of_words(settings, int(settings["n_words"][0]))
-    capacities |= {"node": capacity, "box": capacity, "row": 0, "place": 1}
+    capacities |= {"node": capacity, "box": capacity, "row": 0, "place": 1, "pending": 0}
     counters = np.zeros(1, layout.COUNTERS)
     counters["newest_weight"] = 1.0
     given = {"settings": settings, "counters": counters, "trees": trees}

@@ -62,6 +62,19 @@ SETTINGS = _record(
     ("max_delayed_labels", "i8"),  # 0 if delayed labels make no difference
 )
 
+# What the kernels count of the predictions for delayed labels.
+PENDING_COUNTERS = [
+    ("first_pending", "i8"),  # place of the oldest in the ring,
+    ("n_pending", "i8"),  # how many there are,
+    ("n_waiting", "i8"),  # and of these, how many wait for their labels
+    ("n_since", "i8"),  # made since that of the last label in its usual place
+    ("usual_back", "i8"),  # how many had been made since, when that label came
+    ("trust", "i8"),  # in this
+    ("n_missed", "i8"),  # labels since the last one with an equal row among the predictions,
+    ("n_lost", "i8"),  # and of these, how many came after a new prediction
+    ("is_fresh", "i8"),  # whether there was one since the last label
+]
+
 # What the kernels count along the stream, for all trees together.
 COUNTERS = _record(
     ("n_rows", "i8"),  # rows in use in the store of samples
@@ -85,6 +98,7 @@ COUNTERS = _record(
     ("typical_weight", "f8"),  # and the mean of these, each counted by itself
     ("early_least", "f8"),  # of the first few targets, less the very first
     ("early_largest", "f8"),
+    *PENDING_COUNTERS,
 )
 
 # One record per tree.
@@ -164,6 +178,18 @@ TREND = _record(
     ("n_learned", "i8"),  # samples
 )
 
+# One record per prediction whose label may come: what made it, and of a real target, the answer.
+PENDING = _record(
+    ("is_taken", "i8"),  # whether its label has come
+    ("n_learned", "i8"),  # samples by then
+    ("n_known", "i8"),  # labels
+    ("fast_error", "f8"),  # means of recent errors
+    ("slow_error", "f8"),
+    ("last_target", "f8"),
+    ("location", "f8"),
+    ("spread", "f8"),
+)
+
 # One record per stack: a ridge regression of a target on the predictions of some voters.
 STACK = _record(
     ("n_learned", "i8"),
@@ -227,14 +253,10 @@ MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, 
 N_RECENT_ERRORS = 2  # means of recent errors that may be voters
 N_STACKED = 9  # voters of the largest stack
 
-# The state of the forest in a prediction; the last two are the prediction of a real target.
-VERSION, N_LEARNED, N_KNOWN, FAST_ERROR, SLOW_ERROR, LAST_TARGET = range(6)
-LOCATION_THEN, SPREAD_THEN, N_MADE_BY = 6, 7, 8
-
 # The context of a sample that is learned: its number; how many were learned since its prediction;
-# if any, the state above, and the trend; of a regression, how many new categories it has and usual
+# if any, the place of that in the ring; of a regression, how many new categories it has and usual
 # numbers it lacks; for each tree of a classifier whether it has restarted.
-SAMPLE_NUMBER, DELAY, TREND_THEN, IS_NEW, HAS_GAP, RESTARTED = 0, 1, 8, 9, 10, 11
+SAMPLE_NUMBER, DELAY, PENDING_SLOT, IS_NEW, HAS_GAP, RESTARTED = range(6)
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
 
@@ -325,6 +347,11 @@ FIELDS = {
     "stack_sums": Field(np.float64, ("stack", N_STACKED, N_STACKED)),
     "stack_products": Field(np.float64, ("stack", N_STACKED)),
     "stack_weights": Field(np.float64, ("stack", N_STACKED)),
+    # a ring of predictions, from `first_pending` on
+    "pending": Field(PENDING, ("pending",)),
+    "pending_keys": Field(np.uint64, ("pending",)),
+    "pending_rows": Field(np.float64, ("pending", "feature"), np.nan),
+    "pending_votes": Field(np.float64, ("pending", "voter", "pending_vote")),
     "trees": Field(TREE, ("tree",)),
     "gains": Field(np.float64, ("tree", 3, "gaining")),
     "own_intensity": Field(np.float64, ("tree", "gaining"), is_copied=False),
@@ -343,7 +370,6 @@ FIELDS = {
     "tree_targets": Field(np.float64, ("tree_target",), is_copied=False),
     "votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
     "context": Field(np.float64, ("context",), is_copied=False),
-    "late_votes": Field(np.float64, ("voter", 1, "vote"), is_copied=False),
     "pooled": Field(np.float64, ("vote",), is_copied=False),
     "scores": Field(np.float64, ("tree", "node", "score"), is_copied=False),
     # of a walk: node, mass, what its kind passes down, and share of the sample
@@ -363,21 +389,12 @@ COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
 # Arrays of earlier releases that this one has no use for.
 DROPPED: frozenset[str] = frozenset()
 
-# The predictions for delayed labels in copies and files.
-PENDING_FIELDS = {
-    "pending_keys": Field(np.uint8, ("key_byte",)),
-    "pending_key_lengths": Field(np.int64, ("pending",)),
-    "pending_votes": Field(np.float64, ("pending", "pending_voter", "pending_vote")),
-    "pending_made_by": Field(np.float64, ("pending", N_MADE_BY)),
-}
-
-# The arrays in the buffer of a prediction, one behind the other: the answer of the forest, the
-# votes, the state of the forest that made them, the sample, and the inputs of linear models and
-# trends, which learning the sample next uses.
+# The arrays in the buffer of a prediction, one behind the other: the answer of the forest, its
+# version then, the sample, and the inputs of linear models and trends, which learning the sample
+# next uses.
 OUTPUT_FIELDS = {
     "answer": Field(np.float64, ("vote",)),
-    "expert_votes": Field(np.float64, ("voter", 1, "vote")),
-    "made_by": Field(np.float64, (N_MADE_BY,)),
+    "made_at": Field(np.float64, (1,)),
     "seen": Field(np.float64, ("feature",)),
     "standardised": Field(np.float64, ("standardised_row", "feature")),
     "inputs": Field(np.float64, ("gradient_model", 2, "input")),
@@ -400,6 +417,7 @@ HANDLE = np.dtype(
         ("weight", "f8"),
         ("n_late", "i8"),  # number of trees that kept samples before it, or before a chunk
         ("most_rows", "i8"),  # in the store before it is compacted, at most its capacity
+        ("most_pending", "i8"),  # predictions that are kept for delayed labels
     ]
 )
 
@@ -411,7 +429,6 @@ BLOCK_FIELDS = {
     "answers": Field(np.float64, ("sample", "answer")),
     "votes": Field(np.float64, ("voter", "chunk", "vote")),
     "contexts": Field(np.float64, ("chunk", "context")),
-    "late_votes": Field(np.float64, ("voter", "late", "vote")),  # from when they were predicted
     "clipped": Field(np.float64, ("chunk", "feature")),  # samples without outliers
     "tree_targets": Field(np.float64, ("chunk", "tree_target")),  # what the trees learn
     "intensities": Field(np.float64, ("chunk", "intensity", "feature")),  # when each is learned
@@ -428,6 +445,7 @@ BLOCK = np.dtype(
     [(name, "i8") for name in BLOCK_FIELDS]
     + [(f"{axis}_capacity", "i8") for axis in BLOCK_AXES]
     + [("predicts", "i8"), ("learns", "i8")]
+    + [("keeps", "i8")]  # whether predictions are kept until their labels come
     + [("stage", "i8")]  # how far the chunk under way is (`kernels.chunks`)
 )
 
@@ -457,6 +475,7 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
     return {
         "class": n_classes,
         "vote": ANSWER if is_regression else n_classes,
+        "pending_vote": OF_VOTER if is_regression else n_classes,
         "target": 2 if is_regression else 0,
         "score": int(is_regression),
         "error": N_ERRORS if is_regression else 0,
@@ -561,5 +580,6 @@ def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, 
             "node": int(trees["n_nodes"].max()),
             "box": int(trees["n_boxes"].max()),
             "row": int(counters["n_rows"][0]),
+            "pending": int(counters["n_pending"][0]),
         }
     )

@@ -62,6 +62,8 @@ class Generator:
         names = [n for n in PARAMETERS if n in known and self.draw.random() < 0.3]
         parameters = {name: self.draw.choice(PARAMETERS[name]) for name in names}
         self.is_regressor, self.has_words = kind.endswith("Regressor"), "absent" in names
+        self.repeats = self.draw.choice([0.15, 0.15, 0.9])  # share of rows equal to earlier ones
+        self.scale = self.draw.choice([0.0, 0.0, 0.001])  # of a number, as a scaler that learns
         self.wrong = self.draw.choice([0.0, 0.0, 0.01])  # share of values that are refused
         self.other_kind = 0.2 if "on_mismatch" in names else self.wrong
         steps = [self.step() for _ in range(self.draw.randint(2, 14))]
@@ -90,15 +92,22 @@ class Generator:
         waiting = self.waiting
         n_late = min(len(waiting), self.draw.choice([0, n_rows // 2, n_rows]))
         start = self.draw.choice([0, len(waiting) - n_late])
-        rows = waiting[start : start + n_late] + self.fresh(n_rows - n_late)
+        late = [self.scaled(*row) for row in waiting[start : start + n_late]]
+        rows = late + self.fresh(n_rows - n_late)
         if self.draw.random() < 0.8:
             del waiting[start : start + n_late]
         return self.draw.choice([rows, rows[::-1], self.draw.sample(rows, n_rows)])
 
+    def scaled(self, x, y, w):
+        """Return a row as it is transformed by now."""
+        number = x.get("a")
+        is_number = isinstance(number, float) and math.isfinite(number)
+        return (x | {"a": number * (1 + self.scale * self.age)} if is_number else x), y, w
+
     def fresh(self, n_rows):
         """Draw rows, some of which are equal to earlier ones."""
         for _ in range(n_rows):
-            is_again = self.seen and self.draw.random() < 0.15
+            is_again = self.seen and self.draw.random() < self.repeats
             self.seen.append(self.draw.choice(self.seen) if is_again else self.row())
         return self.seen[len(self.seen) - n_rows :]
 

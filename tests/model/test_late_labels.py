@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from river_amf import AMFClassifier, AMFRegressor
 from river_amf.state import arena
 
+COUNTERS = "n_since", "usual_back", "trust", "n_missed"
 ADAPTIVE = test_naive.ADAPTIVE, test_naive_regression.ADAPTIVE
 VARIANTS = [
     (AMFClassifier, {}),
@@ -54,6 +55,18 @@ def check_same_answer(model, reference, x):
     assert model.predict_one(x) == pytest.approx(reference.predict_one(x), abs=tolerance)
 
 
+def check_same_pending(model, reference):
+    pending, arena = reference.pending, model._arena
+    if arena is not None and pending.most:
+        n = int(arena.counters["n_pending"][0])
+        found = arena.with_pending(n).pending
+        assert found["is_taken"].tolist() == [p.is_taken for p in pending.list]
+        assert found["n_learned"].tolist() == [p.n_learned for p in pending.list]
+        counters = {name: int(arena.counters[name][0]) for name in COUNTERS}
+        of_pending = pending.newest - pending.last, pending.usual, pending.trust, pending.n_missed
+        assert counters == dict(zip(COUNTERS, of_pending, strict=True))
+
+
 def events(n, draw):
     """Yield what is done with which row: rows are predicted, some twice, and learned some time."""
     waiting = []
@@ -84,9 +97,45 @@ def test_any_order_equals_reference(kind, parameters, data, seed):
             check_same_answer(model, reference, stream[row][0])
         for forest in (model, reference) if what == "learn" else ():
             forest.learn_one(*stream[row])
-        assert len(copy.deepcopy(model)._engine.late.waiting) == len(reference.pending.list)
+        check_same_pending(copy.deepcopy(model), reference)
     if kind is AMFClassifier and reference.labels:
         test_naive.check_same_state(model, reference)
+
+
+def scaled(n_seen):
+    """Return a function that changes numbers as a scaler does that has learned some rows."""
+    factor = 1 + 1 / (1 + n_seen)
+    return lambda x: {name: v * factor if isinstance(v, float) else v for name, v in x.items()}
+
+
+CHANGES = {
+    "scaled": scaled,
+    "grown": lambda n_seen: lambda x: x | {f"new {n}": 0.0 for n in range(n_seen // 40)},
+    "hours": lambda _: lambda x: {"hour": x["hour"]},
+    "few": lambda _: lambda x: {"few": x["few"]},
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(("kind", "parameters"), [VARIANTS[2], VARIANTS[7]])
+@pytest.mark.parametrize("delay", [0, 1, 12])
+def test_changed_and_repeated_rows_equal_reference(kind, parameters, change, delay):
+    draw, waiting = random.Random(delay), []
+    model, reference = pair(kind, parameters | {"n_estimators": 1})
+    n_learned = 0
+    for n in range(160):
+        x = {"a": draw.gauss(0, 1), "b": draw.gauss(0, 1), "hour": n % 6, "few": draw.choice("pqr")}
+        for _ in range(draw.choice([0, 1, 2] if n < 40 else [1, 1, 2])):
+            check_same_answer(model, reference, CHANGES[change](n_learned)(x))
+        waiting.append((x, x["a"] + x["hour"] if kind is AMFRegressor else x["a"] > 0))
+        while len(waiting) > delay:
+            x, y = waiting.pop(0)
+            if draw.random() < 0.9:
+                for forest in (model, reference):
+                    forest.learn_one(CHANGES[change](n_learned)(x), y)
+                n_learned += 1
+                check_same_pending(model, reference)
+    assert reference.pending.trust >= 8 or not delay
 
 
 def drifting(kind, n, seed=2, weights=(1.0, 1.0, 1.0, 2.0, 0.0)):
@@ -139,4 +188,4 @@ def test_late_rows_of_chunks_equal_single_samples(kind, parameters, monkeypatch,
             single.predict_one(x)
         blocks.predict_many(frame[late])
     assert pickle.dumps(single) == pickle.dumps(blocks)
-    assert sum(n_late for _, n_late in chunks) >= min(60, single._arena.most_pending)
+    assert sum(n_late for _, n_late in chunks) >= min(60, single._arena.handle["most_pending"][0])

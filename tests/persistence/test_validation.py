@@ -9,7 +9,6 @@ from forests import STREAM, forests, learn, trained, visits
 
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
-from river_amf.state.layout import N_KNOWN
 
 
 def of_labels():
@@ -162,10 +161,13 @@ EDITS = {
         (put("standards", "n_values", (0, 0), -7), "n_values of features"),
     ],
     of_late_labels: [
-        (put("pending_made_by", None, (0, N_KNOWN), np.nan), "predicted labels"),
-        (put("pending_key_lengths", None, 0, -1), "keys of predictions"),
-        (lambda p, a: a.update(pending_votes=a["pending_votes"][:, 1:]), "shape of predictions"),
-        (lambda p, a: a.pop("pending_votes"), "its predictions cannot be"),
+        (put("pending", "n_known", 0, 3), "numbers in predictions"),
+        (put("pending", "n_learned", 0, 61), "times of predictions"),
+        (put("pending", "is_taken", 0, 2), "predictions"),
+        (put("counters", "first_pending", 0, 1), "predictions"),
+        (put("counters", "n_waiting", 0, 2), "number of predictions"),
+        (put("counters", "n_since", 0, -1), "places of predictions"),
+        (lambda p, a: a.update(pending_votes=a["pending_votes"][:, 1:]), "shape of pending_votes"),
     ],
 }
 

@@ -18,7 +18,7 @@ from river_amf.kernels.tree.aggregation import predict_tree
 from river_amf.kernels.tree.estimates import slowed
 from river_amf.kernels.tree.gains import FORGETTING
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
-from river_amf.state.layout import DELAY, N_KNOWN, RESTARTED, SAMPLE_NUMBER
+from river_amf.state.layout import DELAY, PENDING_SLOT, RESTARTED, SAMPLE_NUMBER
 
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
@@ -119,21 +119,14 @@ def gradient_of(vote: Array, proba: Array, label: int, n_labels: int) -> float:
 
 
 @hot
-def copy_vote(vote: Array, out: Array) -> None:
-    """Copy the vote of a tree or another voter."""
-    for c in range(len(vote)):
-        out[c] = vote[c]
-
-
-@hot
-def recall_vote(
-    forest: Forest, v: int, late_votes: Array, votes: Array, i: int, context: Array
-) -> None:
+def recall_vote(forest: Forest, v: int, vote: Array, context: Array) -> None:
     """Write a vote as it was when the sample was predicted; labels unknown then get a p of 0."""
-    settings, vote = forest.settings[0], votes[v, i]
-    copy_vote(late_votes[v, i], vote)
+    settings, slot = forest.settings[0], int(context[PENDING_SLOT])
+    n_known = forest.pending[slot]["n_known"]
+    for c in range(n_known):
+        vote[c] = forest.pending_votes[slot, v, c]
     of_tree = math.log(VOTE_FLOOR) if settings["learns_vote"] else 0.0
-    for c in range(int(context[N_KNOWN]), settings["n_labels"]):
+    for c in range(n_known, settings["n_labels"]):
         vote[c] = of_tree if v < len(forest.trees) else LINEAR_FLOOR
 
 

@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 from river_amf.kernels.numba_tools import IS_COMPILED, views
 from river_amf.kernels.numba_tools.compilation import hot
 from river_amf.kernels.numba_tools.views import UncompiledTree, UncompiledViews, Views
-from river_amf.state.layout import N_MADE_BY, N_TERM_ROWS
+from river_amf.state.layout import N_TERM_ROWS
 
 NONE = -1  # no node, box, row or tree to resume with; also the end of a list of rows
 UNLISTED = -2  # the link of a row that no leaf of the tree keeps
@@ -65,13 +65,12 @@ def parts_of(address: int, width: int) -> tuple[Array, Array, Array]:
 
 
 @hot
-def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]:
-    """Return the first of `layout.OUTPUT_FIELDS`: answer, votes, what made it, sample seen."""
-    at, votes = forest.handle, forest.votes.shape
+def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
+    """Return the first of `layout.OUTPUT_FIELDS`: answer, version, sample seen."""
+    at = forest.handle
     return (
-        array_at(address, (votes[2],), np.float64),
-        array_at(address + at["expert_votes_place"], (votes[0], 1, votes[2]), np.float64),
-        array_at(address + at["made_by_place"], (N_MADE_BY,), np.float64),
+        array_at(address, (forest.votes.shape[2],), np.float64),
+        array_at(address + at["made_at_place"], (1,), np.float64),
         array_at(address + at["seen_place"], (forest.intensity.shape[1],), np.float64),
     )
 
@@ -118,9 +117,10 @@ DONE = 0
 RELEASED = 1  # done, and some trees no longer keep samples
 INFINITE = 2  # the sample has an infinite value, and nothing has been changed
 TOO_HEAVY = 3  # with this sample, the sum of the weights would be too large; nothing has changed
-OCCUPIED = 4  # the buffer has a prediction of another sample that awaits its label
+LOST = 4  # done, and none of the last labels had a prediction
 
 NOTHING = 0  # ran out
 STORE_FULL = -1
 NODES_FULL = -2
 BOXES_FULL = -3
+PENDING_FULL = -4

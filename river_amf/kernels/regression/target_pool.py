@@ -271,10 +271,11 @@ def learn_vote(
         return
     is_late, recent = context[layout.DELAY] > 0.0, recent_values(forest)
     if is_late:
-        recent = context[layout.FAST_ERROR], context[layout.SLOW_ERROR], context[layout.LAST_TARGET]
+        then = forest.pending[int(context[layout.PENDING_SLOT])]
+        recent = then["fast_error"], then["slow_error"], then["last_target"]
     of_voters = combined(forest, votes, i, recent, answer)
     if is_late:
-        location, scale = context[layout.LOCATION_THEN], context[layout.SPREAD_THEN]
+        location, scale = then["location"], then["spread"]
     else:
         location = with_last(forest, of_voters, recent)
     own_scale = scale_of(forest, votes, i, location)

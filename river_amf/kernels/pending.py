@@ -1,0 +1,345 @@
+"""Predictions that wait for labels, and how a label finds its own (DESIGN.md: delayed labels).
+
+They lie in a ring, in the order in which they were made. `back` counts from the newest one, which
+is 0. A prediction that a label has found stays for a while, marked as taken: where rows repeat,
+the label may have been that of another one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Word, array_at
+from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.regression.target_pool import recent_values
+from river_amf.kernels.tree.random_numbers import LOW_WORD, MULTIPLIER, WORD
+from river_amf.state import layout
+
+FIT, MISFIT, DOUBTFUL = 2, -2, -1  # what a label adds to the trust in the usual place
+TRUSTED, MOST_TRUST = 8, 16
+PATIENCE = 5  # labels without an equal row before a similar one is looked for
+EVERY = 16  # such labels between two looks at all rows
+N_AROUND = 32  # rows on each side of the place, which a row is compared with
+SIMILAR = 0.5  # of the mean distance of these rows
+N_KEPT = 64  # taken predictions that are kept, and 2 for each that waits
+N_LOST = 1000  # labels without a prediction, each after another one was made, before a warning
+
+FIRST_KEY, ZERO = np.uint64(1), np.uint64(0)
+
+
+@hot
+def mixed_with(key: Word, bits: Word) -> Word:
+    """Return a key into which the bits of a value have been mixed."""
+    # by two steps of a generator by multiplication with carry, in which no product overflows
+    for _ in range(2):
+        key = key ^ bits
+        key = (key & LOW_WORD) * MULTIPLIER + (key >> WORD)
+        bits = FIRST_KEY
+    return key
+
+
+@helper
+def key_of(forest: Forest, values: int, words: int) -> Word:
+    """Return the key of an encoded row, which stays the same when features are added."""
+    # The arguments are addresses: of the values, and of the words if the forest has any. Then the
+    # key follows from these and the categories, as a word may get a column later.
+    settings, key = forest.settings[0], FIRST_KEY
+    n_features, has_words = settings["n_features"], settings["n_words"] > 0
+    row, bits = (
+        array_at(values, (n_features,), np.float64),
+        array_at(values, (n_features,), np.uint64),
+    )
+    for j in range(n_features):
+        if not math.isnan(row[j]) and (forest.is_categorical[j] or not has_words):
+            key = mixed_with(mixed_with(key, np.uint64(j)), bits[j] if row[j] != 0.0 else ZERO)
+    if has_words:
+        n_numbers = 2 * int(array_at(words, (1,), np.float64)[0])
+        of_words = array_at(words + 8, (n_numbers,), np.uint64)
+        for k in range(n_numbers):
+            key = mixed_with(key, of_words[k])
+    return key
+
+
+@hot
+def slot_of(forest: Forest, back: int) -> int:
+    """Return the place in the ring of a prediction, given how many were made since."""
+    counters = forest.counters[0]
+    place = counters["first_pending"] + counters["n_pending"] - 1 - back
+    n = len(forest.pending)
+    return place - n if place >= n else place
+
+
+@hot
+def is_same_prediction(forest: Forest, slot: int, key: Word) -> bool:
+    """Return whether a prediction of the same row waits there since the last sample."""
+    pending, n_learned = forest.pending[slot], forest.counters[0]["n_learned"]
+    is_waiting = pending["is_taken"] == 0 and pending["n_learned"] == n_learned
+    return is_waiting and forest.pending_keys[slot] == key
+
+
+@helper
+def lacks_room(forest: Forest) -> bool:
+    """Return whether the ring has to grow before the next prediction."""
+    n_pending = forest.counters[0]["n_pending"]
+    return n_pending == len(forest.pending) and n_pending < forest.handle["most_pending"]
+
+
+@helper
+def open_pending(forest: Forest, key: Word) -> int:
+    """Return the place for a prediction that is made: a new one, or that of the same row before."""
+    counters = forest.counters[0]
+    if counters["n_pending"] > 0:
+        slot = slot_of(forest, 0)
+        if is_same_prediction(forest, slot, key):
+            return slot
+    while counters["n_pending"] >= forest.handle["most_pending"]:
+        drop_oldest(forest)
+    counters["n_pending"] += 1
+    counters["n_waiting"] += 1
+    counters["n_since"] += 1
+    counters["is_fresh"] = 1
+    slot = slot_of(forest, 0)
+    forest.pending_keys[slot] = key
+    forest.pending[slot]["is_taken"] = 0
+    forest.pending[slot]["n_learned"] = counters["n_learned"]
+    drop_taken(forest)
+    return slot
+
+
+@helper
+def note_prediction(
+    forest: Forest, row: int, words: int, votes: Array, i: int, answer: Array
+) -> None:
+    """Keep a prediction, if any are kept: its row, the votes, and what of the forest made them."""
+    if forest.handle["most_pending"] == 0:
+        return
+    settings = forest.settings[0]
+    slot = open_pending(forest, key_of(forest, row, words))
+    pending, values = forest.pending[slot], array_at(row, (settings["n_features"],), np.float64)
+    for j in range(settings["n_features"]):
+        forest.pending_rows[slot, j] = values[j]
+    is_regression = settings["task"] == layout.REGRESSION
+    n_known = layout.OF_VOTER if is_regression else settings["n_labels"]
+    for v in range(len(votes)):
+        for c in range(n_known):
+            forest.pending_votes[slot, v, c] = votes[v, i, c]
+    pending["n_known"] = n_known
+    pending["fast_error"], pending["slow_error"], pending["last_target"] = recent_values(forest)
+    if is_regression:
+        pending["location"], pending["spread"] = answer[layout.LOCATION], answer[layout.SPREAD]
+
+
+@helper
+def pass_pending(forest: Forest, row: int, words: int) -> None:
+    """Do what a prediction of a row does whose label comes at once."""
+    if forest.handle["most_pending"] > 0:
+        open_pending(forest, key_of(forest, row, words))
+        find_pending(forest, row, words)
+
+
+@hot
+def drop_oldest(forest: Forest) -> None:
+    """Drop the oldest prediction."""
+    counters, slot = forest.counters[0], slot_of(forest, forest.counters[0]["n_pending"] - 1)
+    counters["n_waiting"] -= 1 - forest.pending[slot]["is_taken"]
+    counters["n_pending"] -= 1
+    counters["first_pending"] = slot + 1 if slot + 1 < len(forest.pending) else 0
+
+
+@helper
+def drop_taken(forest: Forest) -> None:
+    """Drop the oldest predictions, while they are taken and many."""
+    counters = forest.counters[0]
+    while counters["n_pending"] > N_KEPT + 2 * counters["n_waiting"]:
+        if not forest.pending[slot_of(forest, counters["n_pending"] - 1)]["is_taken"]:
+            return
+        drop_oldest(forest)
+
+
+@helper
+def mark_taken(forest: Forest, slot: int) -> None:
+    """Mark a prediction as taken."""
+    forest.counters[0]["n_waiting"] -= 1 - forest.pending[slot]["is_taken"]
+    forest.pending[slot]["is_taken"] = 1
+
+
+@helper
+def no_pending(forest: Forest, row: int, words: int) -> int:
+    """Return that there is no prediction."""
+    return NONE
+
+
+@helper
+def find_pending(forest: Forest, row: int, words: int) -> int:
+    """Take out the prediction of a row; return its place, NONE if there is none."""
+    # Also NONE if nothing was learned since: then the label comes at once.
+    if forest.handle["most_pending"] == 0:
+        return NONE
+    counters, values = (
+        forest.counters[0],
+        array_at(row, (forest.settings[0]["n_features"],), np.float64),
+    )
+    is_fresh = counters["is_fresh"]
+    counters["is_fresh"] = 0
+    if counters["n_waiting"] == 0:
+        return NONE
+    key, newest = key_of(forest, row, words), slot_of(forest, 0)
+    if counters["n_waiting"] == 1 and is_same_prediction(forest, newest, key):
+        counters["n_missed"] = counters["n_lost"] = 0
+        back = 0
+    else:
+        place = min(counters["n_since"] - 1, counters["usual_back"])
+        back = find_equal(forest, place, key)
+        if back == NONE:
+            counters["n_lost"] += is_fresh
+            back = find_similar(forest, place, values)
+        else:
+            counters["n_lost"] = 0
+    if back == NONE:
+        return NONE
+    slot = slot_of(forest, back)
+    is_at_once = forest.pending[slot]["n_learned"] == counters["n_learned"]
+    mark_taken(forest, slot)
+    if back == 0 and is_at_once:
+        counters["n_pending"] -= 1
+        counters["n_since"] = max(counters["n_since"] - 1, 0)
+    drop_taken(forest)
+    return NONE if is_at_once else slot
+
+
+@hot
+def begin_context(forest: Forest, slot: int, context: Array) -> None:
+    """Set the delay of a sample's label, given the place of its prediction, and what follows."""
+    context[layout.DELAY] = 0.0
+    context[layout.PENDING_SLOT] = slot
+    if slot != NONE:
+        delay = forest.counters[0]["n_learned"] - forest.pending[slot]["n_learned"]
+        context[layout.DELAY] = delay
+    for t in range(len(forest.trees)):
+        context[layout.RESTARTED + t] = 0.0
+
+
+@hot
+def has_place(forest: Forest, back: int) -> bool:
+    """Return whether there is a prediction in a place."""
+    return 0 <= back < forest.counters[0]["n_pending"]
+
+
+@hot
+def trust(forest: Forest, evidence: int) -> None:
+    """Trust the usual place more or less."""
+    counters = forest.counters[0]
+    counters["trust"] = min(max(counters["trust"] + evidence, 0), MOST_TRUST)
+
+
+@hot
+def suppose(forest: Forest, back: int) -> None:
+    """Suppose that a prediction is that of the label: the next label is that of the next one."""
+    forest.counters[0]["n_since"] = forest.counters[0]["usual_back"] = back
+
+
+@helper
+def find_equal(forest: Forest, place: int, key: Word) -> int:
+    """Return which prediction of an equal row is that of a label, NONE if there is none."""
+    # The one in the usual place, even if it is taken, if the row there is equal; else the nearest
+    # to it that waits; if that is no good, the oldest, and another one is supposed to be in place.
+    counters, keys = forest.counters[0], forest.pending_keys
+    n_equal, oldest, nearest = 0, NONE, NONE
+    for back in range(counters["n_pending"]):
+        slot = slot_of(forest, back)
+        if keys[slot] == key and not forest.pending[slot]["is_taken"]:
+            if nearest == NONE or abs(back - place) <= abs(nearest - place):
+                nearest = back
+            oldest = back
+            n_equal += 1
+    fits = has_place(forest, place) and keys[slot_of(forest, place)] == key
+    if n_equal == 0 and not fits:
+        return NONE
+    counters["n_missed"] = 0
+    trust(forest, FIT if fits else MISFIT)
+    found = oldest
+    if fits:
+        found = place
+        suppose(forest, place)
+    elif counters["trust"] >= TRUSTED:
+        found = nearest
+    else:
+        suppose(forest, equal_at(forest, key, counters["n_learned"] % n_equal))
+    if counters["trust"] >= TRUSTED:  # the labels of older ones will not come
+        for back in range(found + 1, oldest + 1):
+            if keys[slot_of(forest, back)] == key:
+                mark_taken(forest, slot_of(forest, back))
+    return found
+
+
+@helper
+def equal_at(forest: Forest, key: Word, number: int) -> int:
+    """Return the place of the prediction with a number among those that wait with a key."""
+    back = forest.counters[0]["n_pending"]
+    while number >= 0:
+        back -= 1
+        slot = slot_of(forest, back)
+        number -= forest.pending_keys[slot] == key and not forest.pending[slot]["is_taken"]
+    return back
+
+
+@helper
+def find_similar(forest: Forest, place: int, values: Array) -> int:
+    """Return which prediction is that of a label without an equal row, NONE if none is."""
+    # It is the one in the usual place, if most labels lately fit there better than elsewhere.
+    counters = forest.counters[0]
+    counters["n_missed"] += 1
+    if counters["n_missed"] <= PATIENCE or forest.settings[0]["n_words"] > 0:
+        return NONE
+    last = counters["n_pending"] - 1
+    if counters["trust"] < TRUSTED and counters["n_missed"] % EVERY == 0:
+        _, _, nearest = compare(forest, values, 0, last, place)
+        if nearest != place:
+            counters["trust"] = 0
+            suppose(forest, nearest)
+        return NONE
+    if not has_place(forest, place):
+        trust(forest, MISFIT)
+        return NONE
+    first, last = max(place - N_AROUND, 0), min(place + N_AROUND, last)
+    mean, least, _ = compare(forest, values, first, last, place)
+    own = distance(forest, values, slot_of(forest, place))
+    if own > SIMILAR * mean:
+        trust(forest, MISFIT)
+        return NONE
+    trust(forest, FIT if own == least else DOUBTFUL)
+    suppose(forest, place)
+    return place if counters["trust"] >= TRUSTED else NONE
+
+
+@helper
+def compare(
+    forest: Forest, values: Array, first: int, last: int, place: int
+) -> tuple[float, float, int]:
+    """Return the mean and the least distance of a row from some others, and the nearest of them."""
+    total, least, nearest = 0.0, math.inf, NONE
+    for back in range(last, first - 1, -1):
+        far = distance(forest, values, slot_of(forest, back))
+        total += far
+        if far < least:
+            least, nearest = far, back
+    return total / (last - first + 1), least, nearest
+
+
+@hot
+def distance(forest: Forest, values: Array, slot: int) -> float:
+    """Return the mean difference of two rows, in units of ranges, or 1 if they share too little."""
+    ranges, total, n, n_here, n_there = forest.ranges, 0.0, 0, 0, 0
+    for j in range(forest.settings[0]["n_features"]):
+        value, other = values[j], forest.pending_rows[slot, j]
+        is_here, is_there = not math.isnan(value), not math.isnan(other)
+        n_here += is_here
+        n_there += is_there
+        n += is_here and is_there
+        if is_here and is_there and value != other:
+            width = ranges[1, j] - ranges[0, j]
+            share = abs(value - other) / width if width > 0.0 else 1.0
+            total += share if share < 1.0 and not forest.is_categorical[j] else 1.0
+    return total / n if n > 0 and 2 * n >= min(n_here, n_there) else 1.0
