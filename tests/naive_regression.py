@@ -28,6 +28,10 @@ LARGEST_SQUARE = 9.0  # error, in variances, from which on the loss of a tree is
 LEAST_NOISE = 1e-12  # in variances of the targets
 LEAST_VARIANCE = 1e-280  # of the targets: less is none, as its parts would be too small for float64
 
+# late targets
+FAR_OFF = 4.0  # in scales: one so far from its prediction was missed
+JUMP = 3  # missed ones, on balance, from which on the level has jumped
+
 
 class Sums(NamedTuple):
     """Weight N of some targets, their mean m, and the sum S of their squares about the mean."""
@@ -295,6 +299,7 @@ class NaiveRegressor(GrowingForest):
     def __init__(self, random_states, tree_keys, **parameters):
         super().__init__(random_states, tree_keys, **parameters)
         self.first_target = None  # y_0
+        self.n_jumped = 0  # late targets far above their predictions, less those far below
         has_trend = self.linear and self.vote == "learned"
         self.trends = Trends(self.trend_key) if has_trend else None
         self.stack = Vote(
@@ -356,6 +361,8 @@ class NaiveRegressor(GrowingForest):
             trend = votes.trends[2]
             near = trend + self.trends.stack.squares.winsorized(target - trend)
         parts = near, near - trend
+        if late and self.has_jumped(target, late.votes):
+            late = None
         delay = self.n_learned - late.n_learned if late else 0
         law = None
         if late:  # what is scored is the prediction of the time
@@ -376,3 +383,13 @@ class NaiveRegressor(GrowingForest):
             sample = Sample(parts[t % 2], w, values, delay)
             tree.learn(sample, intensities[t % 2], prediction, self.n_learned - delay)
         self.observe(filled, parts, w)
+
+    def has_jumped(self, target, then):
+        """Count a late target that was far from its prediction; return whether there are many."""
+        _, prediction, scale = then
+        off = target - prediction
+        if abs(off) > FAR_OFF * scale:
+            self.n_jumped += math.copysign(1, off)
+        else:
+            self.n_jumped -= (self.n_jumped > 0) - (self.n_jumped < 0)
+        return abs(self.n_jumped) >= JUMP

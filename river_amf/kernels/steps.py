@@ -40,6 +40,7 @@ def begin_sample(
     settings, counters, learns = forest.settings[0], forest.counters[0], weight > 0.0
     if learns:
         weight = weigh_sample(forest, weight)
+        by_kind.note_jump(forest, target, context)
     by_kind.note_unusual(forest, values, learns, context)
     clip_outliers(forest, values, settings["n_features"], x)
     by_kind.take_bins(forest, x, learns, standardised)

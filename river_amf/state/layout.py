@@ -98,6 +98,7 @@ COUNTERS = _record(
     ("typical_weight", "f8"),  # and the mean of these, each counted by itself
     ("early_least", "f8"),  # of the first few targets, less the very first
     ("early_largest", "f8"),
+    ("n_jumped", "i8"),  # late targets far above (+) or below (-) their predictions, on balance
     *PENDING_COUNTERS,
 )
 

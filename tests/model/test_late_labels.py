@@ -7,6 +7,7 @@ import copy
 import pickle
 import random
 
+import naive_regression
 import pandas as pd
 import pytest
 import test_naive
@@ -15,7 +16,7 @@ from generated import streams, streams_of_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from river_amf import AMFClassifier, AMFRegressor
+from river_amf import AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 from river_amf.state import arena
 
 COUNTERS = "n_since", "usual_back", "trust", "n_missed"
@@ -138,6 +139,26 @@ def test_changed_and_repeated_rows_equal_reference(kind, parameters, change, del
     assert reference.pending.trust >= 8 or not delay
 
 
+@pytest.mark.parametrize("vote", ["learned", "mean"])
+@pytest.mark.parametrize("jump", [-90.0, 0.0, 90.0])
+def test_targets_after_a_jump_count_as_new(vote, jump):
+    model = AdaptiveAMFRegressor(seed=1, vote=vote)
+    draw = random.Random(0)
+    rows = [({"a": draw.random()}, draw.gauss(0, 1)) for _ in range(400)]
+    for row in rows[:300]:
+        model.learn_one(*row)
+    twin, late = copy.deepcopy(model), rows[350:]
+    for forest, n_pending in ((model, len(late)), (twin, naive_regression.JUMP - 1)):
+        for x, _ in late[:n_pending]:
+            forest.predict_one(x)
+        for row in rows[300:350]:
+            forest.learn_one(*row)
+        for x, y in late:
+            forest.learn_one(x, y + jump)
+    same = [model.predict_one(x) == twin.predict_one(x) for x, _ in rows]
+    assert all(same) == bool(jump)
+
+
 def drifting(kind, n, seed=2, weights=(1.0, 1.0, 1.0, 2.0, 0.0)):
     """Return samples whose labels or targets drift, and sometimes a new label."""
     draw, rows = random.Random(seed), []
@@ -145,7 +166,7 @@ def drifting(kind, n, seed=2, weights=(1.0, 1.0, 1.0, 2.0, 0.0)):
         x = {"a": draw.gauss(0, 1), "b": draw.randrange(3), "c": draw.choice("pq")}
         y = (x["a"] > 0) ^ (i // 350 % 2) if i % 40 else f"rare {i // 200}"
         if issubclass(kind, AMFRegressor):
-            y = x["a"] + x["b"] + i * 29 % 13 * (i > 0.85 * n) * 99.0
+            y = x["a"] + x["b"] + 99.0 * ((170 < i < 200) + i * 29 % 13 * (i > 0.85 * n))
         rows.append((x, y, draw.choice(weights)))
     return rows
 

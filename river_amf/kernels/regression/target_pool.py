@@ -39,6 +39,8 @@ LARGEST_ERROR = 10.0  # to this many times their root mean square
 NO_ERRORS = 1e-290  # mean square below which nothing is learned
 LARGEST_INPUT = 1e100  # in that unit
 MARGIN = 0.5  # of the range of the voters, beyond which nothing is predicted
+FAR = 4.0  # error, in scales, beyond which a late target counts as missed,
+JUMP = 3  # misses, on balance, from which on the level has jumped
 DOUBT = 4.0  # variance between leaves at which they count a half, of the recent squared errors: 1/4
 
 Recent = tuple[float, float, float]  # both means of recent errors, and the last target
@@ -254,6 +256,22 @@ def recent_values(forest: Forest) -> Recent:
         counters["slow_errors"] / slow if slow > 0.0 else 0.0,
         counters["last_target"],
     )
+
+
+@helper
+def note_jump(forest: Forest, target: float, context: Array) -> None:
+    """Let a late target count as one that came at once, if the level has jumped meanwhile."""
+    if not context[layout.DELAY] > 0.0:
+        return
+    counters, then = forest.counters[0], forest.pending[int(context[layout.PENDING_SLOT])]
+    error, n = target - then["location"], counters["n_jumped"]
+    if abs(error) > FAR * then["spread"]:
+        n += 1 if error > 0.0 else -1
+    elif n != 0:
+        n -= 1 if n > 0 else -1
+    counters["n_jumped"] = n
+    if abs(n) >= JUMP:
+        context[layout.DELAY] = 0.0
 
 
 @helper
