@@ -31,7 +31,7 @@ from naive_aggregation import (
 )
 from naive_growth import GrowingForest, GrowingNode, Sample
 from naive_linear_models import LEAST_LOG_P, LINEAR_RATE
-from naive_pending import DELAY_SCALE
+from naive_pending import slowed
 from naive_restarts import RestartingTree
 
 SWITCHING = 0.001  # alpha of the fixed share between the two estimators of a node
@@ -375,7 +375,7 @@ class NaiveForest(GrowingForest):
             log_votes = self.linear_models.log_votes(row, len(self.labels))
             if late:
                 log_votes = [[*vote, *[LEAST_LOG_P] * n_new] for vote in late.votes[1]]
-            trust = w / (1 + delay / DELAY_SCALE)
+            trust = slowed(w, delay)
             self._learn_vote(of_trees, log_votes, label, trust, restarted)
             self.linear_models.learn(row, label, w, len(self.labels))
             for column in forgotten:

@@ -5,14 +5,21 @@ from dataclasses import dataclass
 from typing import Any
 
 DELAY_SCALE = 10.0  # a delay of so many samples halves the rates of what learns from it
+LARGEST_DELAY = 100.0
 
 FIT, MISFIT, DOUBTFUL = 2, -2, -1  # what a label adds to the trust in the usual place
 TRUSTED, MOST_TRUST = 8, 16
 PATIENCE = 5  # labels without an equal row before a similar one is looked for
 EVERY = 16  # such labels between two looks at all rows
 N_AROUND = 32  # rows on each side of the place, which a row is compared with
-SIMILAR = 0.5  # of the mean distance of these rows
+SIMILAR = 0.5  # of the mean distance of these rows,
+SAME = 0.125  # and so near that a nearer one makes no difference
 N_KEPT = 64  # taken predictions that are kept, and 2 for each that waits
+
+
+def slowed(weight, delay):
+    """Return the weight of a label in what learns from its prediction."""
+    return weight / (1 + min(delay, LARGEST_DELAY) / DELAY_SCALE)
 
 
 @dataclass
@@ -148,9 +155,13 @@ class Pending:
         around = self.list[max(at - N_AROUND, 0) : at + N_AROUND + 1]
         distances = [distance(row, p.row, columns) for p in around]
         own = distance(row, usual.row, columns)
-        if own > SIMILAR * (sum(distances) / len(distances)):
+        mean = sum(distances) / len(distances)
+        if own > SIMILAR * mean:
             self._learn(MISFIT)
             return None
-        self._learn(FIT if own == min(distances) else DOUBTFUL)
+        if own == min(distances):
+            self._learn(FIT)
+        elif own > SAME * mean:
+            self._learn(DOUBTFUL)
         self._suppose(usual)
         return usual if self.trust >= TRUSTED else None

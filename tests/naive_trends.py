@@ -14,7 +14,7 @@ from naive_additive import grown, with_evidence
 from naive_aggregation import fading
 from naive_features import N_PARTS
 from naive_linear_models import SLOW, Cosines, NumberStandard, clipped
-from naive_pending import DELAY_SCALE
+from naive_pending import slowed
 
 # inputs
 N_COSINES = 200
@@ -334,7 +334,7 @@ class Vote:
         p = self.of_voters(votes)
         prediction, scale = law or self.law(votes)
         off = target - prediction
-        w_error, by_itself = w / (1 + delay / DELAY_SCALE), self.scale(votes, prediction)
+        w_error, by_itself = slowed(w, delay), self.scale(votes, prediction)
         if len(self.targets) > 20 and (by_itself > 0 or off == 0):
             square, usual = (off / by_itself) ** 2 if off else 0.0, self.squares["all"].mean()
             for kind in ("all", *votes.surprises):

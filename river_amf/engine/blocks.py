@@ -25,7 +25,7 @@ from river_amf.engine.growth import Learned, growth_factor, with_ready
 from river_amf.engine.lock import Guarded
 from river_amf.engine.restoring import content_of, engine_of
 from river_amf.engine.settings import Parameters, largest_total
-from river_amf.inputs.cautions import warn_of_lost, warn_of_numbers
+from river_amf.inputs.cautions import warn_of_numbers
 from river_amf.inputs.columns import (
     NewCategory,
     encode_to_learn,
@@ -93,6 +93,7 @@ def _predicted(
     if arena is None:
         for row in range(rows.n_rows):
             in_row(row, schema.read_features, rows.at(row))
+        engine.n_early += rows.n_rows
     elif rows.samples is not None:
         for row, x in enumerate(rows.samples):
             in_row(row, schema.encode_any, x)
@@ -266,8 +267,7 @@ class _Learner:
             schema.use_all(block.values[start:stop])
 
         engine.publish(Learned(schema, arena), lambda: block.stage != UNOPENED, learn)
-        if engine.arena.counters["n_lost"][0] >= kernels.N_LOST:
-            warn_of_lost(schema.warned)
+        engine.check_lost()
         return stop
 
 

@@ -45,6 +45,7 @@ class Engine(Guarded):
         super().__init__()
         self.learned = Learned(Schema(labels), None)
         self.width = Width()
+        self.n_early = 0  # predictions before the first sample, which wait for no labels
         self.predict, self.learn = _FIRST_CALLS
 
     @property
@@ -122,7 +123,7 @@ class Engine(Guarded):
             largest = float(self.arena.settings["largest_total"][0])
             check_totals(self.weight_of(0), [weight], largest)  # raises
         elif status == LOST:
-            warn_of_lost(self.schema.warned)
+            self.check_lost()
 
     def _run(
         self, target: float, weight: float, status: int | None = None, slot: int = UNSOUGHT
@@ -139,6 +140,11 @@ class Engine(Guarded):
         if status == RELEASED:
             self.drop_rows()
         return status
+
+    def check_lost(self) -> None:
+        """Warn if many labels in a row have found no prediction, though the model had learned."""
+        if self.arena.counters["n_lost"][0] >= kernels.N_LOST + self.n_early:
+            warn_of_lost(self.schema.warned)
 
     def resume(self, n_learned: int = 0) -> None:
         """Learn the encoded sample, which brings nothing new, if that has begun."""
@@ -234,6 +240,7 @@ class Engine(Guarded):
         schema, arena = self.learned
         if arena is None:
             schema.read_features(x)
+            self.n_early += 1
             return schema.labels.no_answer()
         self._predict_encoded(x, schema.encode_any(x))
         return schema.labels.answer(arena.output.answer)

@@ -133,7 +133,7 @@ def learn_sample(
         counters["n_rows"] = row
     if sample_store.have_released(forest):
         return RELEASED
-    return LOST if counters["n_lost"] == pending.N_LOST else DONE
+    return LOST if counters["n_lost"] >= pending.N_LOST else DONE
 
 
 @quick_kernel

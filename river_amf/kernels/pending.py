@@ -22,7 +22,8 @@ TRUSTED, MOST_TRUST = 8, 16
 PATIENCE = 5  # labels without an equal row before a similar one is looked for
 EVERY = 16  # such labels between two looks at all rows
 N_AROUND = 32  # rows on each side of the place, which a row is compared with
-SIMILAR = 0.5  # of the mean distance of these rows
+SIMILAR = 0.5  # of the mean distance of these rows,
+SAME = 0.125  # and so near that a nearer one makes no difference
 N_KEPT = 64  # taken predictions that are kept, and 2 for each that waits
 N_LOST = 1000  # labels without a prediction, each after another one was made, before a warning
 
@@ -309,7 +310,10 @@ def find_similar(forest: Forest, place: int, values: Array) -> int:
     if own > SIMILAR * mean:
         trust(forest, MISFIT)
         return NONE
-    trust(forest, FIT if own == least else DOUBTFUL)
+    if own == least:
+        trust(forest, FIT)
+    elif own > SAME * mean:
+        trust(forest, DOUBTFUL)
     suppose(forest, place)
     return place if counters["trust"] >= TRUSTED else NONE
 

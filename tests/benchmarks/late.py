@@ -8,17 +8,22 @@ label that was unknown then is a miss, without a log-loss; no probability is bel
 regressors, R2 and the share of targets in 90 % intervals, both after row 1 100.
 
 `AdaptiveAMF` is compared with itself without pending predictions (`at-once`:
-`max_delayed_labels=0`), and with simpler forests: `AMF`, `mean` (`vote="mean"`), `leaves` (`AMF`
-with `use_aggregation=False`).
+`max_delayed_labels=0`), behind a `StandardScaler` (`scaled`), and with simpler forests: `AMF`,
+`mean` (`vote="mean"`), `leaves` (`AMF` with `use_aggregation=False`).
+
+`hours-k` has one feature, a number below k, whose rows repeat: in turn from 24 on, else at random.
 """
 
 import functools
 import itertools
+import math
+import random
 import sys
 from pathlib import Path
 
 import numpy as np
 import streams
+from river import compose, preprocessing
 from runs import loss_of
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
@@ -26,23 +31,33 @@ from river_amf.evaluation.prequential import test_then_train
 
 LABELS = ("elec2", "weather", "rialto", "letter", "bank")
 TARGETS = ("MetroTraffic", "elevators", "bike", "abalone", "fried")
+HOURS = {f"hours-{k}": k for k in (1, 3, 24, 168)}
 DELAYS = [0, 10, 100, 1_000]
 ROWS = 8_000
 WARM_UP = 1_100  # rows of a regressor that are not scored
 
+
+def scaled(kind: type, seed: int) -> compose.Pipeline:
+    """Return a forest behind a scaler of numbers."""
+    numbers = compose.SelectType((int, float)) | preprocessing.StandardScaler()
+    return (numbers + compose.SelectType(str)) | kind(seed=seed)
+
+
 CLASSIFIERS = {
     "AdaptiveAMF": AdaptiveAMFClassifier,
+    "scaled": functools.partial(scaled, AdaptiveAMFClassifier),
     "at-once": functools.partial(AdaptiveAMFClassifier, max_delayed_labels=0),
     "AMF": AMFClassifier,
     "mean": functools.partial(AdaptiveAMFClassifier, vote="mean"),
 }
 REGRESSORS = {
     "AdaptiveAMF": AdaptiveAMFRegressor,
+    "scaled": functools.partial(scaled, AdaptiveAMFRegressor),
     "at-once": functools.partial(AdaptiveAMFRegressor, max_delayed_labels=0),
     "AMF": AMFRegressor,
     "leaves": functools.partial(AMFRegressor, use_aggregation=False),
 }
-MODELS = ["AdaptiveAMF", "at-once", "AMF", "mean", "leaves"]
+MODELS = ["AdaptiveAMF", "scaled", "at-once", "AMF", "mean", "leaves"]
 
 
 def classify(stream: str, model: str, delay: int, data: Path) -> tuple[float, float]:
@@ -59,9 +74,22 @@ def classify(stream: str, model: str, delay: int, data: Path) -> tuple[float, fl
     return float(np.mean(hits)), float(np.mean(losses))
 
 
+def hours(k: int) -> list[tuple[dict[str, float], float]]:
+    """Return samples of one feature with k values."""
+    draw, samples = random.Random(1), []
+    for n in range(ROWS):
+        hour = n % k if k >= 24 else draw.randrange(k)
+        y = math.sin(2.0 * math.pi * hour / k) + 0.5 * math.sin(n / 150) + draw.gauss(0.0, 0.3)
+        samples.append(({"hour": float(hour)}, y))
+    return samples
+
+
 def regress(stream: str, model: str, delay: int, data: Path) -> tuple[float, float]:
     """Return R2 and coverage."""
-    samples = streams.load(stream, data, ROWS, "regression").samples
+    if stream in HOURS:
+        samples = hours(HOURS[stream])
+    else:
+        samples = streams.load(stream, data, ROWS, "regression").samples
     steps = test_then_train(REGRESSORS[model](seed=1), samples, delay + 1)
     rows = np.array(
         [(step.y, step.prediction, step.beside.lower, step.beside.upper) for step in steps]
@@ -73,11 +101,14 @@ def regress(stream: str, model: str, delay: int, data: Path) -> tuple[float, flo
 
 def main(argv: list[str] | None = None) -> int:
     """Run, and print the table; returns the exit status."""
-    parser = streams.make_parser(__doc__, (*LABELS, *TARGETS))
+    parser = streams.make_parser(__doc__, (*LABELS, *TARGETS, *HOURS))
     streams.add_names(parser, "--models", MODELS, MODELS)
     parser.add_argument("--delays", type=int, nargs="+", default=DELAYS)
     arguments = parser.parse_args(argv)
-    names = streams.available(arguments.streams, arguments.data)
+    names = [name for name in arguments.streams if name in HOURS]
+    names = (
+        streams.available([n for n in arguments.streams if n not in HOURS], arguments.data) + names
+    )
     streams.print_header("stream", "model", *(f"D = {delay}" for delay in arguments.delays))
     for stream, model in itertools.product(names, arguments.models):
         score, models = (classify, CLASSIFIERS) if stream in LABELS else (regress, REGRESSORS)

@@ -170,3 +170,44 @@ def test_memory_of_bounded_features_stays_small(kind):
     assert model.memory_usage < 30e6
     assert len(model._features) == 50
     assert b"session 1999" not in pickle.dumps(model)
+
+
+# Labels without predictions
+
+
+def unlike(n):
+    return [{"a": math.sin(i), "b": math.cos(i * i)} for i in range(n)]
+
+
+def test_labels_of_other_rows_give_one_warning():
+    model, found = made(AdaptiveAMFClassifier), []
+    for n, x in enumerate(unlike(1300)):
+        model.predict_one({"a": -x["b"], "b": x["a"]})
+        found += [(n, text) for text in caught(model.learn_one, x, n % 2)]
+    (place, text), *more = found
+    assert place == 1001 and "needs no scaler" in text and not more
+
+
+def test_labels_of_blocks_of_other_rows_give_one_warning():
+    model, rows = made(AMFRegressor), pd.DataFrame(unlike(1100))
+    model.learn_many(rows[:10], [0.0] * 10)
+    for start in range(0, 1100, 20):
+        model.predict_many(1.0 - rows[start : start + 20])
+    assert not caught(model.learn_many, rows, [*range(1100)])  # after one block of predictions
+
+
+@pytest.mark.parametrize("delay", [0, 1, 1200])
+def test_delayed_labels_give_no_warning(delay):
+    model, rows = made(AdaptiveAMFClassifier), unlike(2500)
+    for n, x in enumerate(rows):
+        assert not caught(model.predict_one, x)
+        assert n < delay or not caught(model.learn_one, rows[n - delay], n % 2)
+
+
+def test_unlabeled_rows_give_no_warning():
+    model, rows = made(AdaptiveAMFClassifier), unlike(2500)
+    for n, x in enumerate(rows):
+        if n < 100 or n % 400 < 100:
+            model.predict_one(x)  # and never learned
+        else:
+            assert not caught(model.learn_one, x, n % 2)

@@ -17,13 +17,14 @@ from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import DELAY, FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 DELAY_SCALE = 10.0  # delay in samples at which the rates of learning from predictions are halved
+LARGEST_DELAY = 100.0  # longer ones count as that, or nothing would be learned in a stream's time
 
 
 @hot
 def slowed(weight: float, context: Array) -> float:
     """Return a weight that shrinks with the delay of a label."""
     # As that many steps add up before the effect of the first is seen.
-    return weight / (1.0 + context[DELAY] / DELAY_SCALE)
+    return weight / (1.0 + min(context[DELAY], LARGEST_DELAY) / DELAY_SCALE)
 
 
 SCALE = 2.0**512  # the odds of a node are divided by powers of this to stay within float64
