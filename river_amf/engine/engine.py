@@ -25,6 +25,7 @@ from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.schema import Reading, Row, Schema
 from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, TOO_HEAVY, UNSOUGHT
+from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
 
 Predict = Callable[[Any, Any], Any]  # engine, x
@@ -98,7 +99,7 @@ class Engine(Guarded):
             learned = self.extensible(parameters) if weight > 0.0 or arena is None else self.learned
             reading = learned.schema.read(x, y, weight)
             if weight == 0.0:
-                self._take_pending(reading.row)
+                self._take_pending(arena, reading.row)
                 return
             warn_of_numbers(learned.schema, reading.categories)
             self.width.count(x, learned.schema)
@@ -154,10 +155,10 @@ class Engine(Guarded):
         if self.arena.n_learned[0] > n_learned:
             self.schema.use()
 
-    def _take_pending(self, row: Row) -> int:
-        """Take out the prediction of a sample, as its features and categories were known then."""
-        schema, arena = self.learned
-        if arena is None:
+    def _take_pending(self, arena: Arena | None, row: Row) -> int:
+        """Take out the prediction of a sample, whose features and categories were known then."""
+        schema = self.schema
+        if self.arena is None or arena is None:
             return NONE
         sample = schema.place({name: row[name] for name in row if schema.is_known(name)})
         slot: int = kernels.take_pending(arena, sample.address)
@@ -169,7 +170,7 @@ class Engine(Guarded):
         """Learn a sample that brings a new label, features, words or categories."""
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
             check_totals(self.weight_of(0), [weight], largest_total(parameters))
-        before, slot = self.schema, self._take_pending(reading.row)
+        before, slot = self.schema, self._take_pending(learned.arena, reading.row)
         self.pending = functools.partial(before.cut, before.mark())
         learned, row = admitted(learned, reading, parameters)
         schema, arena = learned
