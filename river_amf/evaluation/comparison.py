@@ -141,7 +141,8 @@ class Comparison:
     naive_baselines
         Names of the models that look at no features, such as `"majority"`.
     stream, runs, interrupt
-        The samples; the `Run` of each model by name; and the Ctrl-C that ended them early, or None.
+        The samples (of which `n_unlabeled` were skipped); the `Run` of each model by name; and the
+        Ctrl-C that ended them early, or None.
 
     Examples
     --------
@@ -186,8 +187,9 @@ def compare(
 
     The most frequent label, or for numbers the mean and the last value, are always beside them. The
     results are those of `river.evaluate.progressive_val_score`, but for the log-loss (see
-    `Comparison`). A model that raises an error ends with it in its row, and Ctrl-C ends the
-    comparison with the results so far. A stream or name that cannot be used raises EvaluationError.
+    `Comparison`). Samples without a label are skipped. A model that raises an error ends with it in
+    its row, and Ctrl-C ends the comparison with the results so far. A stream or name that cannot be
+    used raises EvaluationError.
 
     Parameters
     ----------
@@ -207,7 +209,7 @@ def compare(
     window
         Number of samples per window of the curves; by default a round number for about fifty.
     limit
-        Maximum number of samples. Required for an endless stream.
+        Maximum number of samples, labeled or not. Required for an endless stream.
     seed
         Seed of the models, by default that of each; names have none by default.
     progress

@@ -41,7 +41,7 @@ from river_amf.evaluation.table_files import (
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, open_dataset, read_dataset
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line, suggest
 from river_amf.inputs import dates, frames
-from river_amf.inputs.kinds import shown
+from river_amf.inputs.kinds import is_missing, shown
 from river_amf.parameters import one_of
 
 _check_task = one_of(CLASSIFICATION, REGRESSION, None)
@@ -313,13 +313,17 @@ def read_source(
         raise EvaluationError(f"{dataset.name} is a stream, which has its target already")
     is_stream = isinstance(dataset, Stream)
     stream: Stream = dataset.complete() if is_stream else _in_memory(dataset, limit, target)
-    if limit is not None and limit < stream.n_samples:
-        samples = list(itertools.islice(read_pairs(stream.samples), limit))
-        stream = replace(stream, samples=samples)
+    if not isinstance(stream.samples, Rows) or (limit is not None and limit < stream.n_samples):
+        samples = [*itertools.islice(read_pairs(stream.samples), limit)]
+        labeled = [(x, y) for x, y in samples if not is_missing(y)]
+        n_unlabeled = stream.n_unlabeled + len(samples) - len(labeled)
+        stream = replace(stream, samples=labeled, n_unlabeled=n_unlabeled)
     if not stream.n_samples:
         raise EvaluationError(
-            f"{stream.name} has no samples; note that a generator can be read only once"
+            f"{stream.name} has no labeled samples; note that a generator can be read only once"
         )
+    if not stream.task:
+        stream = replace(stream, task=task_of_values([y for _, y in stream.samples]))
     if task is None and of_models is not None:
         # the models decide whether the numbers of pairs are labels
         _, y = next(read_pairs(stream.samples))
@@ -347,11 +351,10 @@ def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
     if isinstance(dataset, base.Dataset) and target is None:
         return read_dataset(dataset, limit)
     pairs, column = _pairs(dataset, target)
-    samples = list(itertools.islice(read_pairs(pairs), limit))
-    return Stream(name, samples, task=task_of_values([y for _, y in samples]), target=column)
+    return Stream(name, pairs, task="", target=column)
 
 
-def _pairs(dataset: Any, target: Any) -> tuple[Iterable[Any], Any]:
+def _pairs(dataset: Any, target: Any) -> tuple[Any, Any]:
     """Return pairs, or the rows of a table as pairs, and the column of the target, if any."""
     X, y, column = dataset, target, None
     if isinstance(dataset, tuple) and len(dataset) == 2 and _table_of(dataset[0]) is not None:

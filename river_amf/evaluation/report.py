@@ -109,11 +109,12 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
         n: run.recorder for n, run in runs.items() if run.recorder and run.recorder.n_samples
     }
     tables = {name: recorder.tables() for name, recorder in recorders.items()}
+    skipped = f", and {stream.n_unlabeled:,} without a target skipped" * (stream.n_unlabeled > 0)
     facts = {
         "stream": stream.name,
         "target": stream.target,
         "task": stream.task,
-        "rows": f"{stream.n_samples:,}",
+        "rows": f"{stream.n_samples:,}{skipped}",
         "delay": first.delay or None,
         **{f"model {name}": describe(runs[name].model)[:_LONGEST] for name in recorders},
         "seed": seed,

@@ -279,7 +279,7 @@ RINGS = evaluation.Stream("s", NUMBERS, task="regression", target="y")
 @pytest.mark.parametrize(
     ("dataset", "models", "options", "error", "message"),
     [
-        (iter(()), "knn", {}, EvaluationError, "has no samples; note that a generator can be read"),
+        (iter(()), "knn", {}, EvaluationError, "has no labeled samples; note that a gener"),
         ("Banana", "knn", {}, EvaluationError, "did you mean 'Bananas'"),
         (datasets.synth.SEA(), "knn", {}, EvaluationError, "SEA is endless; set a limit"),
         ([*SAMPLES[:2], "xy"], "knn", {}, EvaluationError, r"sample 3 must be a pair .*'xy'"),
@@ -305,6 +305,25 @@ RINGS = evaluation.Stream("s", NUMBERS, task="regression", target="y")
 def test_bad_argument_is_reported_before_any_run(dataset, models, options, error, message):
     with pytest.raises(error, match=message):
         compare(dataset, models, **options)
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA])
+@pytest.mark.parametrize("kind", ["pairs", "frame", "stream"])
+def test_samples_without_a_label_are_skipped(kind, missing):
+    gaps = [(x, missing if i % 5 == 0 else y) for i, (x, y) in enumerate(NUMBERS)]
+    labeled = [pair for i, pair in enumerate(NUMBERS) if i % 5]
+    dataset, target = gaps, None
+    if kind == "frame":
+        dataset, target = pd.DataFrame([{**x, "y": y} for x, y in gaps]), "y"
+    elif kind == "stream":
+        dataset = evaluation.Stream("gaps", gaps, task="regression")
+    for compared in (compare, evaluation.report):
+        result = compared(dataset, AMFRegressor(2, seed=1), target=target, limit=100)
+        assert {*result.table["n_samples"]} == {80} and {*result.table["status"]} == {"ok"}
+        expected = compare(labeled[:80], AMFRegressor(2, seed=1)).table["MAE"]
+        assert result.table["MAE"][expected.index].equals(expected)
+    assert result.facts["rows"] == "80, and 20 without a target skipped"
+    assert compare(dataset, "mean", target=target).stream.n_unlabeled == 30
 
 
 # Failures become rows
