@@ -187,9 +187,10 @@ def compare(
 
     The most frequent label, or for numbers the mean and the last value, are always beside them. The
     results are those of `river.evaluate.progressive_val_score`, but for the log-loss (see
-    `Comparison`). Samples without a label are skipped. A model that raises an error ends with it in
-    its row, and Ctrl-C ends the comparison with the results so far. A stream or name that cannot be
-    used raises EvaluationError.
+    `Comparison`), and without predictions made before the first label: river's score includes a
+    regressor's first one, 0. Samples without a label are skipped. A model that raises an error ends
+    with it in its row, and Ctrl-C ends the comparison with the results so far. A stream or name
+    that cannot be used raises EvaluationError.
 
     Parameters
     ----------

@@ -135,8 +135,8 @@ def smaller_is_better(column: str) -> bool:
 class Scores:
     """Metrics by name over steps.
 
-    As in river, a sample without a prediction, such as the first, is not scored. In the log-loss, a
-    label that is new to the stream is not either, unless the prediction names it.
+    A sample without a prediction is not scored, as in river. In the log-loss, a label that is new
+    to the model is not either, unless the prediction names it.
     """
 
     def __init__(self, metrics: Metrics) -> None:
@@ -180,7 +180,8 @@ def naive_scores(task: str, targets: Sequence[Any]) -> dict[str, dict[str, float
 
 
 def _errors(y: pd.Series, prediction: pd.Series) -> dict[str, float]:
-    """Return the metrics of predictions, of which river's first is 0."""
+    """Return the metrics of predictions, of which the first is not scored."""
+    y, prediction = y[1:], prediction[1:]
     mse, variance = ((y - prediction) ** 2).mean(), y.var(ddof=0)
     return {
         "MAE": float((y - prediction).abs().mean()),

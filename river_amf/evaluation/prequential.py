@@ -28,33 +28,35 @@ class Step(NamedTuple):
     x: Features
     y: Target
     prediction: Target | None  # None if there is none, as before the first label
-    beside: Any  # probabilities or an interval, None if the model has none
+    beside: Any  # probabilities or an interval, {} without a prediction, None if the model has none
+    is_new: bool  # whether no such label had been learned when it was predicted
     seconds: float  # to predict and to learn
-    is_new: bool = False  # whether it is the first sample with this label
 
 
 def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> Iterator[Step]:
     """Predict each sample before it is learned, and yield it once it is."""
     # As in river, a label comes right before the `delay`-th prediction after its own; it is learned
-    # at once with 0 or 1. An error of the model is an EvaluationError with the sample's number.
-    predict, numbers = predictor(model), itertools.count(1)
-    is_regression, labels = isinstance(model, base.Regressor), set[Any]()
-    waiting: deque[tuple[Any, ...]] = deque()
+    # at once with 0 or 1. What a model predicts before the first label is left out, unlike in
+    # river. An error of the model is an EvaluationError with the sample's number.
+    predict, delay, labels = predictor(model), max(delay, 1), set[Any]()
+    is_regression, waiting = isinstance(model, base.Regressor), deque[tuple[Any, ...]]()
 
-    def learn(x: Features, y: Any, prediction: Any, beside: Any, seconds: float) -> Step:
-        n = next(numbers)
+    def learn() -> Step:
+        n, x, y, prediction, beside, is_new, seconds = waiting.popleft()
         _, more = timed(n, model.learn_one, x, y)
-        is_new = not is_regression and y not in labels
-        if is_new:
+        if not is_regression:
             labels.add(y)
-        return Step(n, x, y, prediction, beside, seconds + more, is_new)
+        return Step(n, x, y, prediction, beside, is_new, seconds + more)
 
     for n, (x, y) in enumerate(samples, start=1):
-        waiting.append((x, y, *predict(n, x)))
-        if len(waiting) >= delay:
-            yield learn(*waiting.popleft())
+        prediction, beside, seconds = predict(n, x)
+        if n <= delay:
+            prediction, beside = None, {}
+        waiting.append((n, x, y, prediction, beside, y not in labels, seconds))
+        if n >= delay:
+            yield learn()
     while waiting:
-        yield learn(*waiting.popleft())
+        yield learn()
 
 
 test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest would collect it

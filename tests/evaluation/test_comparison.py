@@ -76,8 +76,11 @@ class Failing(base.Classifier):
         self.n += 1
 
 
-def of_river(model, samples, metric, **options):
-    return evaluate.progressive_val_score(samples, model.clone(), metric, **options).get()
+def of_river(model, samples, metric):
+    first, *samples = samples  # whose prediction river scores, too, if there is one
+    model = model.clone()
+    model.learn_one(*first)
+    return evaluate.progressive_val_score(samples, model, metric).get()
 
 
 # The metrics equal river's
@@ -132,8 +135,8 @@ def test_metrics_of_regressors_are_those_of_river():
         hits.append(interval.lower <= y <= interval.upper)
         widths.append(interval.upper - interval.lower)
         forest.learn_one(x, y)
-    assert table["coverage"]["forest"] == pytest.approx(np.mean(hits))
-    finite = [width for width in widths if np.isfinite(width)]
+    assert table["coverage"]["forest"] == pytest.approx(np.mean(hits[1:]))
+    finite = [width for width in widths[1:] if np.isfinite(width)]
     assert table["width"]["forest"] == pytest.approx(np.mean(finite))
     assert table.loc["average", ["coverage", "width"]].isna().all()
 
@@ -158,8 +161,47 @@ def test_naive_baselines_are_those_of_a_comparison(targets, task):
 def test_labels_are_delayed_as_in_river(delay):
     model = naive_bayes.GaussianNB()
     table = compare(SAMPLES, model, delay=delay).table
-    expected = of_river(model, SAMPLES, metrics.Accuracy(), delay=delay)
-    assert table["accuracy"]["GaussianNB"] == expected
+    accuracy = evaluate.progressive_val_score(SAMPLES, model, metrics.Accuracy(), delay=delay)
+    assert table["accuracy"]["GaussianNB"] == accuracy.get()
+
+
+class Early(dummy.PriorClassifier):
+    """A classifier that predicts before it has learned."""
+
+    def predict_proba_one(self, x, **kwargs):
+        return super().predict_proba_one(x) or {True: 0.5}
+
+
+@pytest.mark.parametrize("delay", [0, 1, 7, 39])
+@pytest.mark.parametrize(
+    ("samples", "model"),
+    [
+        (SAMPLES, Early()),
+        (list(three_labels(40)), naive_bayes.GaussianNB()),
+        (NUMBERS, dummy.StatisticRegressor(stats.Mean())),
+        (NUMBERS, AMFRegressor(2, seed=1)),
+    ],
+)
+def test_nothing_is_scored_before_the_first_label(samples, model, delay):
+    is_number = isinstance(model, base.Regressor)
+    result, model = evaluation.report(samples, {"m": model}, delay=delay), model.clone()
+    n_first, scored, losses, seen = max(delay, 1), [], [], set()
+    for n, (x, y) in enumerate(samples, start=1):
+        prediction = model.predict_one(x)
+        if n > n_first:
+            scored.append(abs(prediction - y) if is_number else prediction == y)
+        if n > n_first and not is_number and (y in (p := model.predict_proba_one(x)) or y in seen):
+            losses.append(-math.log(min(max(p.get(y, 0.0), 1e-15), 1 - 1e-15)))
+        if n >= n_first:
+            model.learn_one(*samples[n - n_first])
+            seen.add(samples[n - n_first][1])
+    row = result.table.loc["m"]
+    assert row["MAE" if is_number else "accuracy"] == pytest.approx(np.mean(scored), rel=1e-12)
+    if is_number:
+        assert result.latest["m"]["prediction"].isna().sum() == n_first
+    else:
+        assert row["log-loss"] == pytest.approx(np.mean(losses), rel=1e-12)
+        assert result.confusion["m"].to_numpy().sum() == len(scored)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,9 @@ def plain_loop(model, samples):
     model, rows = model.clone(), []
     for x, y in samples:
         row = y, model.predict_one(x), None
-        if isinstance(model, AMFRegressor):
+        if not rows:  # which is not scored
+            row = y, None, {}
+        elif isinstance(model, AMFRegressor):
             row = y, model.predict_one(x), model.predict_one(x, with_interval=True)
         elif hasattr(model, "predict_proba_one"):
             with contextlib.suppress(NotImplementedError):
@@ -135,21 +137,25 @@ def test_regression_numbers_equal_plain_loop():
     report = evaluation.report(samples, models, window=100)
     for name, model in models.items():
         rows, _ = plain_loop(model, samples)
-        residuals = np.array([y - prediction for y, prediction, _ in rows])
+        residuals = np.array([math.nan, *(y - prediction for y, prediction, _ in rows[1:])])
         for row, start, end in windows(report, name, 1000, 100):
             residual, expected = residuals[start:end], {}
-            expected["MAE"], expected["RMSE"] = abs(residual).mean(), (residual**2).mean() ** 0.5
-            expected["cumulative RMSE"] = (residuals[:end] ** 2).mean() ** 0.5
-            expected["residual 0.25"] = np.quantile(residual, 0.25)
+            expected["MAE"] = np.nanmean(abs(residual))
+            expected["RMSE"] = np.nanmean(residual**2) ** 0.5
+            expected["cumulative RMSE"] = np.nanmean(residuals[:end] ** 2) ** 0.5
+            expected["residual 0.25"] = np.nanquantile(residual, 0.25)
             expected["coverage"] = expected["width"] = math.nan
             if name == "forest":
-                pairs = [(y, interval) for y, _, interval in rows[start:end]]
+                pairs = [(y, interval) for y, _, interval in rows[max(start, 1) : end]]
                 expected["coverage"] = np.mean([i.lower <= y <= i.upper for y, i in pairs])
                 widths = [i.upper - i.lower for _, i in pairs if i.upper < np.inf]
                 expected["width"] = np.mean(widths)
             np.testing.assert_allclose(row[[*expected]].astype(float), [*expected.values()])
         for table in (report.points[name], report.latest[name]):
             for n, y, prediction, *ends in table.itertuples(index=False, name=None):
+                if n == 1:
+                    assert y == rows[0][0] and np.isnan([prediction, *ends]).all()
+                    continue
                 target, output, interval = rows[n - 1]
                 assert (y, prediction) == (target, output)
                 if name == "forest" and interval.upper < np.inf:
