@@ -22,7 +22,6 @@ from river_amf.evaluation.comparison import (
     cell_text,
     comparison_of,
 )
-from river_amf.evaluation.loading import reason_of
 from river_amf.evaluation.metrics import make_metrics, naive_scores
 from river_amf.evaluation.models import TASKS, describe
 from river_amf.evaluation.prequential import Step, round_interval, warm_up_model
@@ -82,8 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _make_model(arguments: argparse.Namespace, stream: Stream) -> Any:
     """Return the chosen model with the given options."""
     name, task = arguments.model, TASKS[stream.task]
-    options: Any = {"reason": reason_of(stream), "has_words": stream.text is not None}
-    model: Any = task.maker(name, arguments.seed, **options)()
+    model: Any = task.maker(name, name, stream, arguments.seed)()
     if arguments.save is not None and not isinstance(model, persistence.Saved):
         raise EvaluationError(
             f"model {name!r} cannot be saved: files hold our own models, such as amf and adaptive"
@@ -100,7 +98,7 @@ def _print_table(arguments: argparse.Namespace, stream: Stream, model: Any, run:
     titles = [TITLES.get(column, column) for column in ("n_samples", *run.figures)]
     widths = [max(len(title), len("976.56 KiB")) for title in titles]
     every = round_interval(stream.n_samples) if stream.later is None else ROWS
-    labels = ascending({y for _, y in stream.samples}) if stream.task == CLASSIFICATION else []
+    labels = ascending({*stream.targets}) if stream.task == CLASSIFICATION else []
     records, learned = itertools.tee(stream.records())  # labels may be delayed
     path, keep, targets = arguments.predictions, arguments.keep, list[Any]()
 
@@ -137,6 +135,6 @@ def _write_page(arguments: argparse.Namespace, stream: Stream, run: Run) -> None
     for name in task.naive_baselines:
         if name not in runs:
             runs[name] = Run(run.metrics, run.window, records=True, delay=run.delay)
-            attempt(runs[name], task.maker(name, None), samples, disable=True)
+            attempt(runs[name], task.maker(name, name, stream, None), samples, disable=True)
     comparison = comparison_of(stream, runs, task.naive_baselines)
     report_of(comparison, arguments.seed).save(arguments.html)

@@ -14,7 +14,7 @@ import pandas as pd
 from river.utils.pretty import humanize_bytes
 from tqdm import tqdm
 
-from river_amf.evaluation.loading import read_pairs, read_source, reason_of
+from river_amf.evaluation.loading import read_pairs, read_source
 from river_amf.evaluation.metrics import Metric, Metrics, Scores, make_metrics
 from river_amf.evaluation.models import FORESTS, TASKS, Maker, Model, by_name, of_models
 from river_amf.evaluation.prequential import Step, round_interval, test_then_train, warm_up_model
@@ -239,14 +239,11 @@ def compare(
     flag("progress", progress)
     named = {} if models is None else by_name(models)
     stream = read_source(dataset, limit, task, of_models(named.values()), target)
-    chosen, reason = TASKS[stream.task], reason_of(stream) if task is None else ""
+    chosen = TASKS[stream.task]
     reference = chosen.naive_baselines if record else chosen.reference
     usual = () if named else FORESTS if record else chosen.usual
     named |= {name: name for name in (*usual, *reference) if name not in named}
-    for name, model in named.items():
-        chosen.check(name, model, reason)
-    options: Any = {"reason": reason, "has_words": stream.text is not None}
-    makers = {name: chosen.maker(model, seed, **options) for name, model in named.items()}
+    makers = {name: chosen.maker(name, model, stream, seed) for name, model in named.items()}
     columns = make_metrics(metrics or (), chosen.name, stream.samples, stream.name)
     window = window or round_interval(stream.n_samples, WINDOWS)
     runs = {name: Run(columns, window, records=record, delay=delay) for name in makers}

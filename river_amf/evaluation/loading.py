@@ -323,7 +323,7 @@ def read_source(
             f"{stream.name} has no labeled samples; note that a generator can be read only once"
         )
     if not stream.task:
-        stream = replace(stream, task=task_of_values([y for _, y in stream.samples]))
+        stream = replace(stream, task=task_of_values(stream.targets))
     if task is None and of_models is not None:
         # the models decide whether the numbers of pairs are labels
         _, y = next(read_pairs(stream.samples))
@@ -332,14 +332,6 @@ def read_source(
         if not is_settled and not isinstance(y, str | bool | np.bool_):
             task = of_models.name
     return replace(stream, task=task or stream.task)
-
-
-def reason_of(stream: Stream) -> str:
-    """Return why a table is taken for regression, after a comma."""
-    if stream.task != REGRESSION or stream.target is None:
-        return ""
-    _, y = next(iter(stream))
-    return f", as {stream.target!r} holds numbers such as {y:g}"
 
 
 def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:

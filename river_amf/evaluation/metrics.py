@@ -100,7 +100,7 @@ def make_metrics(
 ) -> Metrics:
     """Return the metrics of every table and the chosen ones, by column."""
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-        raise TypeError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
+        raise EvaluationError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
     named: dict[str, Any] = {name: make() for name, make in TABLES[task].items()}
     for metric in chosen:
         made: Any = _find(metric, task) if isinstance(metric, str) else metric
@@ -108,7 +108,7 @@ def make_metrics(
         name = type(made).__name__
         is_table = isinstance(made, metrics.ConfusionMatrix | metrics.ClassificationReport)
         if not isinstance(made, _KINDS[task]) or is_table:
-            raise TypeError(f"{name} must be a {task} metric whose value is a single number")
+            raise EvaluationError(f"{name} must be a {task} metric whose value is a single number")
         odd = (y for _, y in samples if y not in (True, False))
         if isinstance(made, BinaryMetric) and (y := next(odd, None)) is not None:
             raise EvaluationError(

@@ -55,6 +55,9 @@ class Report(Records):
     (['amf', 'last-class', 'majority'], 135, 20)
     """
 
+    def __repr__(self) -> str:
+        return displayed(self.table).to_string()
+
     @property
     def page(self) -> Page:
         """The page, before it is written."""
@@ -77,7 +80,7 @@ class Report(Records):
 
 
 def report(
-    samples: Any,
+    dataset: Any,
     models: Mapping[str, Model] | Iterable[Model] | Model | None = None,
     metrics: Iterable[Metric] | None = None,
     **options: Any,
@@ -96,7 +99,7 @@ def report(
     >>> bool(curve[5000] < 0.1 < curve[5400])
     True
     """
-    comparison = compare(samples, models, metrics, **options, record=True)
+    comparison = compare(dataset, models, metrics, **options, record=True)
     return report_of(comparison, options.get("seed"))
 
 

@@ -117,6 +117,12 @@ class Stream:
         """Number of samples, without those that are yet to come."""
         return len(self.samples)
 
+    @property
+    def targets(self) -> list[Any]:
+        """Labels or numbers to predict, without those that are yet to come."""
+        rows = self.samples
+        return rows.targets.tolist() if isinstance(rows, Rows) else [y for _, y in rows]
+
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
         return itertools.chain(self.samples, itertools.chain.from_iterable(self.later or ()))
@@ -152,7 +158,7 @@ class Stream:
         >>> Stream("toy", [({}, "yes"), ({}, "no")], kinds={"a": "number"}).describe()
         'target: 2 labels (yes 1, no 1); features: 1 number'
         """
-        targets = [y for _, y in self.samples]
+        targets = self.targets
         if self.task == REGRESSION:
             about = f"numbers from {min(targets):g} to {max(targets):g}"
         else:

@@ -1,6 +1,7 @@
 """Reports: each number against the same one computed from all predictions of a plain loop."""
 
 import contextlib
+import functools
 import math
 import random
 import re
@@ -250,6 +251,7 @@ def test_facts_of_the_run_are_on_the_page(tmp_path):
     piped = preprocessing.StandardScaler() | naive_bayes.GaussianNB()
     models = {"ours": AMFClassifier(n_estimators=3, seed=7), "bayes": piped}
     report = evaluation.report(path, models, seed=5)
+    assert repr(report).split()[:4] == ["samples", "accuracy", "kappa", "log-loss"]
     facts = dict(report.facts)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", facts.pop("date"))
     assert facts == {
@@ -275,3 +277,6 @@ def test_model_is_described_by_changed_parameters():
     assert describe(jackknife) == expected
     assert describe(forest.ARFClassifier(seed=1)) == "ARFClassifier(seed=1)"
     assert describe(compose.Select("a") + compose.FuncTransformer(len)).endswith("(func=len))")
+    partial = compose.FuncTransformer(functools.partial(plain_loop, samples=object()))
+    expected = "FuncTransformer(func=functools.partial(<function plain_loop>, samples=<object>))"
+    assert describe(partial) == expected
