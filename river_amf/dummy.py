@@ -9,6 +9,7 @@ from river import dummy
 from river_amf.inputs.kinds import check_sample, check_totals, check_weight
 from river_amf.inputs.labels import Labels
 from river_amf.parameters import TABLE, Check, CheckedParameters, automatic_dirichlet
+from river_amf.state.layout import CLASSIFICATION, LARGEST_TOTALS
 
 
 class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
@@ -55,9 +56,10 @@ class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
         if labels.find(label) is None:
             labels.check_new(label, self.n_classes)
         if weight > 0.0:
-            check_totals(self.n, [weight])
+            if not self.n + weight <= LARGEST_TOTALS[CLASSIFICATION]:
+                check_totals(self.n, [weight])
             self.counts[label] += weight  # type: ignore[assignment]  # of float
-            self.n += weight  # type: ignore[assignment]
+            vars(self)["n"] += weight  # quicker than an assignment, which is checked
 
     def predict_proba_one(self, x: object, **kwargs: object) -> dict[Any, float]:
         """Predict the probability of each label seen so far.

@@ -35,8 +35,7 @@ class Task:
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
     descriptions: Mapping[str, str]  # of the baselines
     usual: tuple[str, ...]  # the baselines of a comparison
-    naive_baselines: tuple[str, ...]  # baselines that need no features
-    reference: tuple[str, ...]  # the ones that are beside all models
+    naive_baselines: tuple[str, ...]  # that look at no features, beside all models
 
     def maker(self, name: str, model: Any, stream: Stream, seed: int | None) -> Maker:
         """Return a function that makes a model, with a seed if that is not None."""
@@ -108,7 +107,6 @@ CLASSIFICATION = Task(
         *FORESTS,
     ),
     naive_baselines=("last-class", "majority"),
-    reference=("majority",),
 )
 REGRESSION = Task(
     name=streams.REGRESSION,
@@ -117,7 +115,6 @@ REGRESSION = Task(
     descriptions={name: baselines.DESCRIPTIONS[name] for name in baselines.regressors()},
     usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", *FORESTS),
     naive_baselines=("last-value", "mean"),
-    reference=("mean", "last-value"),
 )
 TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
 

@@ -41,22 +41,21 @@ def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> It
     predict, delay, labels = predictor(model), max(delay, 1), set[Any]()
     is_regression, waiting = isinstance(model, base.Regressor), deque[tuple[Any, ...]]()
 
-    def learn() -> Step:
-        n, x, y, prediction, beside, is_new, seconds = waiting.popleft()
-        _, more = timed(n, model.learn_one, x, y)
-        if not is_regression:
-            labels.add(y)
-        return Step(n, x, y, prediction, beside, is_new, seconds + more)
-
-    for n, (x, y) in enumerate(samples, start=1):
-        prediction, beside, seconds = predict(n, x)
-        if n <= delay:
-            prediction, beside = None, {}
-        waiting.append((n, x, y, prediction, beside, y not in labels, seconds))
-        if n >= delay:
-            yield learn()
-    while waiting:
-        yield learn()
+    for n, sample in enumerate(itertools.chain(samples, itertools.repeat(None)), start=1):
+        if sample is not None:
+            x, y = sample
+            prediction, beside, seconds = predict(n, x)
+            if n <= delay:
+                prediction, beside = None, {}
+            waiting.append((n, x, y, prediction, beside, y not in labels, seconds))
+        elif not waiting:
+            return
+        if n >= delay or sample is None:
+            number, x, y, prediction, beside, is_new, seconds = waiting.popleft()
+            _, more = timed(number, model.learn_one, x, y)
+            if not is_regression:
+                labels.add(y)
+            yield Step(number, x, y, prediction, beside, is_new, seconds + more)
 
 
 test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest would collect it
@@ -116,7 +115,8 @@ def has_intervals(model: Any) -> bool:
 
 def most_probable(proba: dict[Label, float]) -> Label | None:
     """Return the most probable label, the first one in a tie, or None if there are no labels."""
-    return max(proba, key=lambda label: proba[label], default=None)
+    values = [*proba.values()]  # quicker than `max` with a key
+    return [*proba][values.index(max(values))] if values else None
 
 
 def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:

@@ -88,8 +88,7 @@ def report(
     """Run models over one stream, test-then-train, and report what happened along it.
 
     It takes the parameters of `compare`. By default the models are our plain and our adaptive
-    forest. The last label and the most frequent one, or for numbers the last value and the mean,
-    are always run beside them.
+    forest.
 
     Examples
     --------
@@ -108,10 +107,7 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
     stream, runs = comparison.stream, comparison.runs
     first = next(iter(runs.values()))
     assert stream is not None
-    recorders = {
-        n: run.recorder for n, run in runs.items() if run.recorder and run.recorder.n_samples
-    }
-    tables = {name: recorder.tables() for name, recorder in recorders.items()}
+    tables = {name: run.tables() for name, run in runs.items() if run.n_samples}
     skipped = f", and {stream.n_unlabeled:,} without a target skipped" * (stream.n_unlabeled > 0)
     facts = {
         "stream": stream.name,
@@ -119,7 +115,7 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
         "task": stream.task,
         "rows": f"{stream.n_samples:,}{skipped}",
         "delay": first.delay or None,
-        **{f"model {name}": describe(runs[name].model)[:_LONGEST] for name in recorders},
+        **{f"model {name}": describe(runs[name].model)[:_LONGEST] for name in tables},
         "seed": seed,
         "version": f"river_amf {__version__}",
         "date": f"{dt.datetime.now():%Y-%m-%d %H:%M}",

@@ -58,13 +58,14 @@ class Rows:
 
     def records(self) -> Iterator[Record]:
         """Yield the rows."""
-        names = [*self.frame]
+        names, has_gaps = [*self.frame], bool(self.frame.isna().to_numpy().any())
         cells = self.frame.itertuples(index=False, name=None)
         kept = self.kept.itertuples(index=False, name=None)
         numbers = (self.frame.index + 1).tolist()
         for n, values, y, copied in zip(numbers, cells, self.targets.tolist(), kept, strict=True):
-            pairs = zip(names, values, strict=True)
-            x: Features = {k: value for k, value in pairs if value == value}  # no NaN
+            x: Features = dict(zip(names, values, strict=True))
+            if has_gaps:
+                x = {name: value for name, value in x.items() if value == value}  # no NaN
             if self.text is not None:
                 counts = _WORDS.transform_one(x.pop(self.text, ""))
                 x |= {f"{self.text}={word}": count for word, count in counts.items()}

@@ -262,7 +262,7 @@ def test_facts_of_the_run_are_on_the_page(tmp_path):
         "model ours": "AMFClassifier(n_estimators=3, seed=5)",
         "model bayes": "StandardScaler() | GaussianNB()",
         "model last-class": "NoChangeClassifier()",
-        "model majority": "PriorClassifier()",
+        "model majority": "OnlineDummyClassifier()",
         "seed": "5",
         "version": f"river_amf {__version__}",
     }
