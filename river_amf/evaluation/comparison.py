@@ -56,8 +56,8 @@ class Comparison:
         `"ok"`, the number of samples at which Ctrl-C ended the run, or the error of the model,
         whose values are then NaN. `coverage` is the share of targets in their prediction interval
         (of level 0.9 for our forests), and `width` its mean width. In the log-loss, a label that a
-        prediction does not name has probability 0, which counts as 1e-15, unless it is new to the
-        stream: such samples are left out. NaN where a model has no such value.
+        prediction does not name has probability 0, which counts as 1e-15, unless the model had
+        learned no such label yet: such samples are left out. NaN where a model has no such value.
     curves
         DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
         and all metrics over its samples. The window in which a model fails is left out.
