@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
     stream, is_recorded = options.load_chosen(arguments), arguments.html is not None
     if is_recorded:  # the windows of a page depend on the number of samples
         stream = stream.complete()
-    metrics = make_metrics(arguments.metrics, stream.task, stream.samples, stream.name)
+    metrics = make_metrics(arguments.metrics, stream)
     model = _make_model(arguments, stream)
     window = round_interval(stream.n_samples, WINDOWS) if is_recorded else 0
     naive_baselines = TASKS[stream.task].naive_baselines

@@ -166,7 +166,7 @@ def compare(
     usual = () if named else FORESTS if record else chosen.usual
     named |= {name: name for name in (*usual, *chosen.naive_baselines) if name not in named}
     makers = {name: chosen.maker(name, model, stream, seed) for name, model in named.items()}
-    columns = make_metrics(metrics or (), chosen.name, stream.samples, stream.name)
+    columns = make_metrics(metrics or (), stream)
     window = window or round_interval(stream.n_samples, WINDOWS)
     runs = {name: Run(columns, window, records=record, delay=delay) for name in makers}
     naive = tuple(name for name in chosen.naive_baselines if named[name] == name)

@@ -15,7 +15,7 @@ from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa, ConfusionMatrix
 from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric, RegressionMetric
 
 from river_amf.evaluation.prequential import Step
-from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Sample
+from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Stream
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs.kinds import shown
 
@@ -96,10 +96,9 @@ def _find(name: str, task: str) -> Any:
     )
 
 
-def make_metrics(
-    chosen: Iterable[Metric], task: str, samples: Iterable[Sample], stream: str
-) -> Metrics:
+def make_metrics(chosen: Iterable[Metric], stream: Stream) -> Metrics:
     """Return the metrics of every table and the chosen ones, by column."""
+    task = stream.task
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise EvaluationError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
     named: dict[str, Any] = {name: make() for name, make in TABLES[task].items()}
@@ -110,11 +109,11 @@ def make_metrics(
         is_table = isinstance(made, metrics.ConfusionMatrix | metrics.ClassificationReport)
         if not isinstance(made, _KINDS[task]) or is_table:
             raise EvaluationError(f"{name} must be a {task} metric whose value is a single number")
-        odd = (y for _, y in samples if y not in (True, False))
+        odd = (y for y in stream.targets if y not in (True, False))
         if isinstance(made, BinaryMetric) and (y := next(odd, None)) is not None:
             raise EvaluationError(
-                f"metric {name} needs labels True/False or 0/1, but {stream} has the label {y!r};"
-                " MacroF1 takes any labels"
+                f"metric {name} needs labels True/False or 0/1, but {stream.name} has the label"
+                f" {y!r}; MacroF1 takes any labels"
             )
         if type(made) not in TABLES[task].values():
             named[name] = made
