@@ -16,7 +16,6 @@ from river import base, compose
 from river_amf import baselines
 from river_amf.baselines.river_models import MISSING, make_baseline
 from river_amf.evaluation import streams
-from river_amf.evaluation.streams import Stream
 from river_amf.evaluation.usage_errors import EvaluationError, error_line, suggest
 from river_amf.inputs.kinds import shown
 
@@ -37,7 +36,7 @@ class Task:
     usual: tuple[str, ...]  # the baselines of a comparison
     naive_baselines: tuple[str, ...]  # that look at no features, beside all models
 
-    def maker(self, name: str, model: Any, stream: Stream, seed: int | None) -> Maker:
+    def maker(self, name: str, model: Any, stream: streams.Stream, seed: int | None) -> Maker:
         """Return a function that makes a model, with a seed if that is not None."""
         other = of_models([model])
         if other not in (self, None):
@@ -52,7 +51,7 @@ class Task:
             make = cast(Maker, model) if callable(model) else lambda: model
         return functools.partial(self._make, make)
 
-    def _baseline(self, name: str, stream: Stream, seed: int | None) -> Maker:
+    def _baseline(self, name: str, stream: streams.Stream, seed: int | None) -> Maker:
         """Return the function that makes a baseline, or raise EvaluationError."""
         makers = self.models(seed)
         if name in MISSING:
@@ -71,7 +70,7 @@ class Task:
         forest: Any = makers[name]()
         return functools.partial(forest.clone, {"absent": "zero"})
 
-    def _refusal(self, name: str, other: Any, stream: Stream) -> str:
+    def _refusal(self, name: str, other: Any, stream: streams.Stream) -> str:
         """Return why there can be no model of the other task, and what can be done."""
         reason = ""
         if self is REGRESSION and stream.target is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import math
@@ -64,7 +65,8 @@ test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest woul
 def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
     """Return a function of the number of a sample and its features."""
     # Its answer is the prediction, probabilities or an interval or None, and the seconds it took.
-    with_interval, has_proba = has_intervals(model), not isinstance(model, base.Regressor)
+    has_interval, has_proba = has_intervals(model), not isinstance(model, base.Regressor)
+    interval_of: Any = functools.partial(model.predict_one, with_interval=True)
     is_derived = getattr(type(last_step(model)), "predict_one", None) in _DERIVED
 
     def predict(n: int, x: Features) -> tuple[Any, Any, float]:
@@ -84,17 +86,16 @@ def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
                     return most_probable(proba), proba, seconds
                 return timed(n, model.predict_one, x)[0], proba, seconds
         prediction, seconds = timed(n, model.predict_one, x)
-        beside = timed(n, model.predict_one, x, with_interval=True)[0] if with_interval else None
-        return prediction, beside, seconds
+        return prediction, timed(n, interval_of, x)[0] if has_interval else None, seconds
 
     return predict
 
 
-def timed(n: int, call: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, float]:
+def timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
     """Return the result of the model's call for sample n, and the seconds it took."""
     start = time.perf_counter()
     try:
-        answer = call(*args, **kwargs)
+        answer = call(*args)
     except Exception as error:
         raise EvaluationError(f"sample {n}: {error_line(error)}") from error
     return answer, time.perf_counter() - start

@@ -102,10 +102,10 @@ class Run:
         self._scores.add(step)
         if self.window:
             self._in_window.add(step)
-        if self._records:  # at once, so that Ctrl-C leaves all values of a sample or none
-            self._values += array("d", (_of_number if self._is_regression else _of_label)(step))
-        if self.window and step.n % self.window == 0:
-            self._close_window()
+            if self._records:  # at once, so that Ctrl-C leaves all values of a sample or none
+                self._values += array("d", (_of_number if self._is_regression else _of_label)(step))
+            if step.n % self.window == 0:
+                self._close_window()
 
     def _close_window(self) -> None:
         """Add the row of the current window, if it has any samples."""
