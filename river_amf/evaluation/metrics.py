@@ -149,12 +149,11 @@ class Scores:
             for name, metric in self._metrics.items()
             if name not in self._of_pairs
         ]
-        self._scored = {*self._of_pairs}
-        self._lacking: set[str] = set()  # metrics of probabilities or intervals of which one lacks
+        self._scored: set[str] = set()
 
     def add(self, step: Step) -> None:
         """Score a step."""
-        _, _, y, prediction, beside, is_new, _ = step
+        _, y, prediction, beside, is_new, _ = step
         if prediction is None:
             return
         if self._of_pairs:
@@ -162,8 +161,8 @@ class Scores:
         for name, metric, requires_labels in self._others:
             if requires_labels:
                 metric.update(y, prediction)
-            elif beside is None:
-                self._lacking.add(name)
+            elif beside is None:  # from now on
+                self._scored.discard(name)
                 continue
             elif not beside or (is_new and type(metric) is LogLoss and y not in beside):
                 continue
@@ -176,9 +175,9 @@ class Scores:
         matrix: Any = ConfusionMatrix()  # type: ignore[no-untyped-call]
         for pair, n in self.pairs.items():
             matrix.update(*pair, n)
-        lacking = self._lacking if self.pairs else self._lacking | self._of_pairs
         of_pairs = {name: type(self._metrics[name])(matrix) for name in self._of_pairs}
+        scored = self._scored | of_pairs.keys() if self.pairs else self._scored
         return {
-            name: float(metric.get()) if name in self._scored - lacking else math.nan
+            name: float(metric.get()) if name in scored else math.nan
             for name, metric in (self._metrics | of_pairs).items()
         }

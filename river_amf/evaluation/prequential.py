@@ -26,7 +26,6 @@ class Step(NamedTuple):
     """A sample that has been learned, and the prediction made before."""
 
     n: int  # the number of samples learned
-    x: Features
     y: Target
     prediction: Target | None  # None if there is none, as before the first label
     beside: Any  # probabilities or an interval, {} without a prediction, None if the model has none
@@ -56,7 +55,7 @@ def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> It
             _, more = timed(number, model.learn_one, x, y)
             if not is_regression:
                 labels.add(y)
-            yield Step(number, x, y, prediction, beside, is_new, seconds + more)
+            yield Step(number, y, prediction, beside, is_new, seconds + more)
 
 
 test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest would collect it
