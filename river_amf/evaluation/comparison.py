@@ -30,7 +30,7 @@ _FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
 _FORMATS |= {"n_samples": ".0f", "us_per_sample": ".1f"}
 
 
-def attempt(run: Run, make: Maker, samples: Iterable[Sample], **bar: Any) -> None:
+def _attempt(run: Run, make: Maker, samples: Iterable[Sample], **bar: Any) -> None:
     """Run a model after a copy is warmed up, with a progress bar; its errors go to the status."""
     with suppress(Exception):  # which the run itself meets again
         warm_up_model(make(), read_pairs(samples))
@@ -175,7 +175,7 @@ def compare(
         for name, make in makers.items():
             bar: Any = {"desc": printable(name), "disable": not progress}
             samples: Any = [({}, y) for y in stream.targets] if name in naive else stream.samples
-            attempt(runs[name], make, samples, total=stream.n_samples, **bar)
+            _attempt(runs[name], make, samples, total=stream.n_samples, **bar)
     except KeyboardInterrupt as error:  # the table reports it
         interrupt = error
     return comparison_of(stream, runs, naive, interrupt)

@@ -91,7 +91,7 @@ class Run:
     def measure(self) -> dict[str, float]:
         """Return the figures after the last step."""
         us = 1e6 * self._seconds / self.n_samples
-        memory = number_of(self.model, "_raw_memory_usage")
+        memory = _number_of(self.model, "_raw_memory_usage")
         self.figures = {**self._scores.get(), "us_per_sample": us, "memory": memory}
         return self.figures
 
@@ -129,11 +129,11 @@ class Run:
             errors = 1.0 - frame["accuracy"]
         is_forest = isinstance(last, AMFClassifier | AMFRegressor)
         is_measured = is_forest or not len(self.rows) % _MEASURED_EVERY
-        restarts = number_of(last, "n_drifts_detected")
+        restarts = _number_of(last, "n_drifts_detected")
         row |= {
             "drifts": self._n_drifts(errors.tolist()),
-            "n_nodes": number_of(last, "n_nodes"),
-            "memory": number_of(self.model, "_raw_memory_usage") if is_measured else math.nan,
+            "n_nodes": _number_of(last, "n_nodes"),
+            "memory": _number_of(self.model, "_raw_memory_usage") if is_measured else math.nan,
             "restarts": restarts - self._restarts,
         }
         if is_forest:
@@ -175,7 +175,7 @@ class Run:
         return tables
 
 
-def number_of(model: Any, name: str) -> float:
+def _number_of(model: Any, name: str) -> float:
     """Return an attribute or the result of a method, NaN if there is no such number."""
     with suppress(Exception):  # of a model of river
         value = getattr(model, name)
