@@ -6,9 +6,10 @@ from typing import Any, ClassVar
 
 from river import dummy
 
-from river_amf.inputs.kinds import check_sample, check_totals, check_weight
+from river_amf.inputs.kinds import EXACT, check_sample, check_totals, check_weight, plain
 from river_amf.inputs.labels import Labels
 from river_amf.parameters import TABLE, Check, CheckedParameters, automatic_dirichlet
+from river_amf.state.layout import CLASSIFICATION, LARGEST_TOTALS
 
 
 class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
@@ -49,15 +50,17 @@ class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
         >>> OnlineDummyClassifier().learn_one({"money": True}, "spam", w=2.0)
         """
         check_sample(x)
-        weight, labels = check_weight(w), Labels()
-        labels.index = self.counts  # type: ignore[assignment]  # with weights in place of indices
-        label: Any = labels.read(y)
-        if labels.find(label) is None:
-            labels.check_new(label, self.n_classes)
+        weight, label = check_weight(w), plain(y)
+        if type(label) not in EXACT or label not in self.counts:
+            labels = Labels()
+            labels.index = self.counts  # type: ignore[assignment]  # weights in place of indices
+            if labels.find(label) is None:
+                labels.check_new(label, self.n_classes)
         if weight > 0.0:
-            check_totals(self.n, [weight])
+            if not self.n + weight <= LARGEST_TOTALS[CLASSIFICATION]:
+                check_totals(self.n, [weight])
             self.counts[label] += weight  # type: ignore[assignment]  # of float
-            self.n += weight  # type: ignore[assignment]
+            vars(self)["n"] += weight  # quicker than an assignment, which is checked
 
     def predict_proba_one(self, x: object, **kwargs: object) -> dict[Any, float]:
         """Predict the probability of each label seen so far.

@@ -31,6 +31,7 @@ from river_amf.baselines.boosting import BoostingClassifier, BoostingRegressor
 from river_amf.baselines.preparation import Features, TargetScaler, present, scale_and_encode, split
 from river_amf.baselines.recurrent import RecurrentClassifier
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.dummy import OnlineDummyClassifier
 from river_amf.regressor import AdaptiveAMFRegressor, AMFRegressor
 
 _N_MODELS = 10  # in an ensemble
@@ -120,7 +121,7 @@ def _stacking() -> Any:
 
 
 _CLASSIFIERS: _Makers = {
-    "majority": lambda _: dummy.PriorClassifier(),
+    "majority": lambda _: OnlineDummyClassifier(),
     "last-class": lambda _: dummy.NoChangeClassifier(),
     "knn": lambda _: _scaled(neighbors.KNNClassifier(10, engine=LazySearch(_BUFFER))),
     "gaussian-nb": lambda _: _gaussian_nb(),

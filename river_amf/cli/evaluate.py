@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import inspect
 import itertools
-import math
 from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
@@ -14,18 +13,11 @@ from river_amf import persistence
 from river_amf.cli import options
 from river_amf.cli.predict import prediction_writer
 from river_amf.evaluation import EvaluationError, Stream
-from river_amf.evaluation.comparison import (
-    TITLES,
-    WINDOWS,
-    Run,
-    attempt,
-    cell_text,
-    comparison_of,
-)
-from river_amf.evaluation.loading import reason_of
-from river_amf.evaluation.metrics import make_metrics, naive_scores
+from river_amf.evaluation.comparison import TITLES, WINDOWS, cell_text, comparison_of
+from river_amf.evaluation.metrics import make_metrics
 from river_amf.evaluation.models import TASKS, describe
 from river_amf.evaluation.prequential import Step, round_interval, warm_up_model
+from river_amf.evaluation.recording import Run
 from river_amf.evaluation.report import report_of
 from river_amf.evaluation.streams import CLASSIFICATION, ROWS
 from river_amf.inputs.encoding import ascending
@@ -60,30 +52,34 @@ def run(arguments: argparse.Namespace) -> int:
     stream, is_recorded = options.load_chosen(arguments), arguments.html is not None
     if is_recorded:  # the windows of a page depend on the number of samples
         stream = stream.complete()
-    metrics = make_metrics(arguments.metrics, stream.task, stream.samples, stream.name)
+    metrics = make_metrics(arguments.metrics, stream)
     model = _make_model(arguments, stream)
     window = round_interval(stream.n_samples, WINDOWS) if is_recorded else 0
-    run = Run(metrics, window, records=is_recorded, delay=arguments.delay)
+    naive_baselines = TASKS[stream.task].naive_baselines
+    runs = {
+        name: Run(metrics, window, records=is_recorded, delay=arguments.delay)
+        for name in dict.fromkeys((arguments.model, *naive_baselines))
+    }
     *titles, last = options.title_lines(stream, arguments)
     print(*titles, f"{last}; {describe(model)}", sep="\n")
     warm_up_model(model.clone(), stream.samples)
     try:
-        _print_table(arguments, stream, model, run)
+        _print_table(arguments, stream, model, runs)
     finally:
-        if arguments.save is not None and run.n_samples:
+        if arguments.save is not None and runs[arguments.model].n_samples:
             reading = options.file_options(arguments) | {"kinds": dict(stream.kinds)}
             notes = {"reading": reading | {"target": stream.target or "target"}}
             persistence.save_with_notes(model, arguments.save, notes)
-        if is_recorded and run.n_samples:
-            _write_page(arguments, stream, run)
+        if is_recorded and runs[arguments.model].n_samples:
+            comparison = comparison_of(stream, runs, naive_baselines)
+            report_of(comparison, arguments.seed).save(arguments.html)
     return 0
 
 
 def _make_model(arguments: argparse.Namespace, stream: Stream) -> Any:
     """Return the chosen model with the given options."""
     name, task = arguments.model, TASKS[stream.task]
-    options: Any = {"reason": reason_of(stream), "has_words": stream.text is not None}
-    model: Any = task.maker(name, arguments.seed, **options)()
+    model: Any = task.maker(name, name, stream, arguments.seed)()
     if arguments.save is not None and not isinstance(model, persistence.Saved):
         raise EvaluationError(
             f"model {name!r} cannot be saved: files hold our own models, such as amf and adaptive"
@@ -95,12 +91,15 @@ def _make_model(arguments: argparse.Namespace, stream: Stream) -> Any:
     return model.clone({"n_estimators": arguments.n_estimators})
 
 
-def _print_table(arguments: argparse.Namespace, stream: Stream, model: Any, run: Run) -> None:
+def _print_table(
+    arguments: argparse.Namespace, stream: Stream, model: Any, runs: Mapping[str, Run]
+) -> None:
     """Run, write predictions, and print a row for each checkpoint and each naive baseline."""
+    (_, run), *others = runs.items()
     titles = [TITLES.get(column, column) for column in ("n_samples", *run.figures)]
     widths = [max(len(title), len("976.56 KiB")) for title in titles]
     every = round_interval(stream.n_samples) if stream.later is None else ROWS
-    labels = ascending({y for _, y in stream.samples}) if stream.task == CLASSIFICATION else []
+    labels = ascending({*stream.targets}) if stream.task == CLASSIFICATION else []
     records, learned = itertools.tee(stream.records())  # labels may be delayed
     path, keep, targets = arguments.predictions, arguments.keep, list[Any]()
 
@@ -108,7 +107,7 @@ def _print_table(arguments: argparse.Namespace, stream: Stream, model: Any, run:
         print("  ".join(map(str.rjust, cells, widths)), flush=True)
 
     def show_row(name: str, values: Mapping[str, float]) -> None:
-        show(name, *(cell_text(k, values.get(k, math.nan)) for k in run.figures))
+        show(name, *(cell_text(k, value) for k, value in values.items()))
 
     def on_step(step: Step) -> None:
         targets.append(step.y)
@@ -126,17 +125,7 @@ def _print_table(arguments: argparse.Namespace, stream: Stream, model: Any, run:
         finally:
             if run.n_samples % every:
                 show_row(str(run.n_samples), run.measure())
-            for name, values in naive_scores(stream.task, targets).items() if targets else ():
-                show_row(name, values)
-
-
-def _write_page(arguments: argparse.Namespace, stream: Stream, run: Run) -> None:
-    """Write the page of a run beside models that look at no features."""
-    runs, task = {arguments.model: run}, TASKS[stream.task]
-    samples = [*itertools.islice(stream, run.n_samples)]
-    for name in task.naive_baselines:
-        if name not in runs:
-            runs[name] = Run(run.metrics, run.window, records=True, delay=run.delay)
-            attempt(runs[name], task.maker(name, None), samples, disable=True)
-    comparison = comparison_of(stream, runs, task.naive_baselines)
-    report_of(comparison, arguments.seed).save(arguments.html)
+            for name, naive in others if run.n_samples else ():
+                make = TASKS[stream.task].maker(name, name, stream, None)
+                naive.go(make, (({}, y) for y in targets))
+                show_row(name, naive.figures)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import itertools
 import os
 import sys
 import warnings
@@ -124,7 +123,7 @@ def load_chosen(arguments: argparse.Namespace) -> Stream:
 def title_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
     """Return lines about what was read, the other task, and the number of samples."""
     lines = [stream.describe()]
-    first = {y for _, y in itertools.islice(stream.samples, ROWS)}
+    first = {*stream.targets[:ROWS]}
     is_unclear = len(first) > 2 and all(map(is_real, first))
     if arguments.task is None and stream.target is not None and is_unclear:
         (other,) = {*TASKS} - {stream.task}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,13 +13,13 @@ import pandas as pd
 from river.utils.pretty import humanize_bytes
 from tqdm import tqdm
 
-from river_amf.evaluation.loading import read_pairs, read_source, reason_of
-from river_amf.evaluation.metrics import Metric, Metrics, Scores, make_metrics
+from river_amf.evaluation.loading import read_pairs, read_source
+from river_amf.evaluation.metrics import Metric, make_metrics
 from river_amf.evaluation.models import FORESTS, TASKS, Maker, Model, by_name, of_models
-from river_amf.evaluation.prequential import Step, round_interval, test_then_train, warm_up_model
-from river_amf.evaluation.recording import Recorder, number_of
-from river_amf.evaluation.streams import Sample, Stream, shorten
-from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
+from river_amf.evaluation.prequential import round_interval, warm_up_model
+from river_amf.evaluation.recording import Run
+from river_amf.evaluation.streams import Sample, Stream
+from river_amf.evaluation.usage_errors import StreamFailure
 from river_amf.inputs.kinds import printable
 from river_amf.parameters import flag, integer
 
@@ -31,83 +30,7 @@ _FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
 _FORMATS |= {"n_samples": ".0f", "us_per_sample": ".1f"}
 
 
-class Run:
-    """The run of one model over a stream, and its results.
-
-    Without a `window`, a number of samples, there are no rows. With `records`, there are windows,
-    and their rows have all that a report shows.
-    """
-
-    def __init__(
-        self, metrics: Metrics, window: int = 0, *, records: bool = False, delay: int = 0
-    ) -> None:
-        integer(0)("delay", delay)
-        self.metrics, self.window, self.delay, self._records = metrics, window, delay, records
-        self.status = "not run"  # "ok", or why the run is incomplete
-        self.has_failed = False
-        self.n_samples = 0
-        # the metrics and costs over the samples learned; NaN if the model failed
-        self.figures = dict.fromkeys((*metrics, "us_per_sample", "memory"), math.nan)
-        self.rows: list[dict[str, float]] = []  # of windows: n_samples, metrics and what else
-        self.recorder: Recorder | None = None
-        self.model: Any = None
-        self._seconds = 0.0
-        self._scores = Scores(metrics)
-        self._in_window = Scores(metrics if window else {})
-
-    def go(
-        self, make: Maker, samples: Iterable[Sample], on_step: Callable[[Step], object] = id
-    ) -> None:
-        """Make a model and run it, and call a function after each step; all errors are raised."""
-        try:
-            self.model = make()
-            self.recorder = Recorder(self.model) if self._records else None
-            for step in test_then_train(self.model, samples, self.delay):
-                self._add(step)
-                on_step(step)
-            self.status = "ok"
-        except Exception as error:
-            text = str(error) if isinstance(error, EvaluationError) else error_line(error)
-            self.status, self.has_failed = shorten(" ".join(text.split())), True
-            raise
-        except KeyboardInterrupt:
-            self.status = f"interrupted after {self.n_samples} samples"
-            raise
-        finally:
-            if self.n_samples and not self.has_failed:
-                self.measure()
-                self._close_window()
-
-    def measure(self) -> dict[str, float]:
-        """Return the figures after the last step."""
-        us = 1e6 * self._seconds / self.n_samples
-        memory = number_of(self.model, "_raw_memory_usage")
-        self.figures = {**self._scores.get(), "us_per_sample": us, "memory": memory}
-        return self.figures
-
-    def _add(self, step: Step) -> None:
-        """Score and record a step."""
-        self.n_samples = step.n
-        self._seconds += step.seconds
-        self._scores.add(step)
-        self._in_window.add(step)
-        if self.recorder is not None:
-            self.recorder.learned(step)
-        if self.window and step.n % self.window == 0:
-            self._close_window()
-
-    def _close_window(self) -> None:
-        """Add the row of the current window, if it has any samples."""
-        if self.window and (not self.rows or self.n_samples > self.rows[-1]["n_samples"]):
-            row = {"n_samples": self.n_samples, **self._in_window.get()}
-            if self.recorder is not None:
-                so_far = {f"cumulative {name}": v for name, v in self._scores.get().items()}
-                row |= so_far | self.recorder.end_window()
-            self.rows.append(row)
-            self._in_window = Scores(self.metrics)
-
-
-def attempt(run: Run, make: Maker, samples: Iterable[Sample], **bar: Any) -> None:
+def _attempt(run: Run, make: Maker, samples: Iterable[Sample], **bar: Any) -> None:
     """Run a model after a copy is warmed up, with a progress bar; its errors go to the status."""
     with suppress(Exception):  # which the run itself meets again
         warm_up_model(make(), read_pairs(samples))
@@ -133,24 +56,25 @@ class Comparison:
         `"ok"`, the number of samples at which Ctrl-C ended the run, or the error of the model,
         whose values are then NaN. `coverage` is the share of targets in their prediction interval
         (of level 0.9 for our forests), and `width` its mean width. In the log-loss, a label that a
-        prediction does not name has probability 0, which counts as 1e-15, unless it is new to the
-        stream: such samples are left out. NaN where a model has no such value.
+        prediction does not name has probability 0, which counts as 1e-15, unless the model had
+        learned no such label yet: such samples are left out. NaN where a model has no such value.
     curves
         DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
         and all metrics over its samples. The window in which a model fails is left out.
     naive_baselines
         Names of the models that look at no features, such as `"majority"`.
     stream, runs, interrupt
-        The samples; the `Run` of each model by name; and the Ctrl-C that ended them early, or None.
+        The samples (of which `n_unlabeled` were skipped); the `Run` of each model by name; and the
+        Ctrl-C that ended them early, or None.
 
     Examples
     --------
     >>> from river_amf import AMFClassifier, evaluation
     >>> comparison = evaluation.compare("Bananas", AMFClassifier(seed=1), limit=1000, window=500)
     >>> comparison.table.index.tolist()
-    ['AMFClassifier', 'majority']
+    ['AMFClassifier', 'last-class', 'majority']
     >>> comparison.curves["n_samples"].tolist()
-    [500, 1000, 500, 1000]
+    [500, 1000, 500, 1000, 500, 1000]
     """
 
     name: str
@@ -184,10 +108,12 @@ def compare(
 ) -> Comparison:
     """Run models over one stream, test-then-train, and compare their results.
 
-    The most frequent label, or for numbers the mean and the last value, are always beside them. The
-    results are those of `river.evaluate.progressive_val_score`, but for the log-loss (see
-    `Comparison`). A model that raises an error ends with it in its row, and Ctrl-C ends the
-    comparison with the results so far. A stream or name that cannot be used raises EvaluationError.
+    The last label and the most frequent one, or for numbers the last value and the mean, are always
+    beside them. The results are those of `river.evaluate.progressive_val_score`, but for the
+    log-loss (see `Comparison`), and without predictions made before the first label: river's score
+    includes a regressor's first one, 0. Samples without a label are skipped. A model that raises an
+    error ends with it in its row, and Ctrl-C ends the comparison with the results so far. A stream,
+    model or metric that cannot be used raises EvaluationError.
 
     Parameters
     ----------
@@ -207,7 +133,7 @@ def compare(
     window
         Number of samples per window of the curves; by default a round number for about fifty.
     limit
-        Maximum number of samples. Required for an endless stream.
+        Maximum number of samples, labeled or not. Required for an endless stream.
     seed
         Seed of the models, by default that of each; names have none by default.
     progress
@@ -236,25 +162,22 @@ def compare(
     flag("progress", progress)
     named = {} if models is None else by_name(models)
     stream = read_source(dataset, limit, task, of_models(named.values()), target)
-    chosen, reason = TASKS[stream.task], reason_of(stream) if task is None else ""
-    reference = chosen.naive_baselines if record else chosen.reference
+    chosen = TASKS[stream.task]
     usual = () if named else FORESTS if record else chosen.usual
-    named |= {name: name for name in (*usual, *reference) if name not in named}
-    for name, model in named.items():
-        chosen.check(name, model, reason)
-    options: Any = {"reason": reason, "has_words": stream.text is not None}
-    makers = {name: chosen.maker(model, seed, **options) for name, model in named.items()}
-    columns = make_metrics(metrics or (), chosen.name, stream.samples, stream.name)
+    named |= {name: name for name in (*usual, *chosen.naive_baselines) if name not in named}
+    makers = {name: chosen.maker(name, model, stream, seed) for name, model in named.items()}
+    columns = make_metrics(metrics or (), stream)
     window = window or round_interval(stream.n_samples, WINDOWS)
     runs = {name: Run(columns, window, records=record, delay=delay) for name in makers}
+    naive = tuple(name for name in chosen.naive_baselines if named[name] == name)
     interrupt = None
     try:
         for name, make in makers.items():
             bar: Any = {"desc": printable(name), "disable": not progress}
-            attempt(runs[name], make, stream.samples, total=stream.n_samples, **bar)
+            samples: Any = [({}, y) for y in stream.targets] if name in naive else stream.samples
+            _attempt(runs[name], make, samples, total=stream.n_samples, **bar)
     except KeyboardInterrupt as error:  # the table reports it
         interrupt = error
-    naive = tuple(name for name in chosen.naive_baselines if named.get(name) == name)
     return comparison_of(stream, runs, naive, interrupt)
 
 

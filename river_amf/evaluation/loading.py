@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import copy
+import datetime as dt
 import itertools
 import os
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 from pandas.api import types
+from river import datasets
 from river.datasets import base
 
 from river_amf.evaluation import advice
@@ -38,10 +40,10 @@ from river_amf.evaluation.table_files import (
     read_table,
     settle,
 )
-from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, open_dataset, read_dataset
+from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line, suggest
 from river_amf.inputs import dates, frames
-from river_amf.inputs.kinds import shown
+from river_amf.inputs.kinds import is_missing, shown
 from river_amf.parameters import one_of
 
 _check_task = one_of(CLASSIFICATION, REGRESSION, None)
@@ -121,9 +123,9 @@ def load_stream(
         **{"separator": separator, "encoding": encoding, "no_header": no_header},
         **{"decimal": decimal, "thousands": thousands, "comment": comment, "missing": missing},
     }
-    dataset = open_dataset(str(source))
+    dataset = _open_dataset(str(source))
     if dataset is not None:
-        stream = read_dataset(dataset, limit)
+        stream = _read_dataset(dataset, limit)
         columns = {"target": target, "categorical": categorical, "drop": drop}
         for option, value in (layout | columns | {"text": text, "keep": keep}).items():
             if value and value != LAYOUT.get(option):
@@ -293,6 +295,37 @@ def _checked(source: str | Path) -> Path:
     return path
 
 
+# Datasets of river, and the streams of `tracks.py`
+
+_PARTS: dict[type, Callable[[dt.datetime], dict[str, int]]] = {
+    datasets.AirlinePassengers: lambda t: {"year": t.year, "month": t.month},
+    datasets.WaterFlow: lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour},
+}
+
+
+def _open_dataset(name: str) -> base.Dataset | None:
+    """Return the generated stream or bundled river dataset of that name, or None."""
+    names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
+    name = names.get(name.lower(), "")
+    return getattr(datasets, name)() if name in BUNDLED else STREAMS.get(name)
+
+
+def _read_dataset(dataset: base.Dataset, limit: int | None) -> Stream:
+    """Return the samples of a dataset of river's, in memory."""
+    name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
+    if limit is None and isinstance(dataset, base.SyntheticDataset) and not dataset.n_samples:
+        raise EvaluationError(f"{name} is endless; set a limit")
+    is_file = isinstance(dataset, base.FileDataset)  # which river closes at its end
+    samples = list(dataset if is_file else itertools.islice(dataset, limit))[:limit]
+    if parts := _PARTS.get(type(dataset)):  # its only feature is a time
+        samples = [(parts(*x.values()), y) for x, y in samples]
+    first = samples[0][0] if samples else {}
+    kinds = {str(k): "category" if isinstance(v, str) else "number" for k, v in first.items()}
+    task = REGRESSION if dataset.task == base.REG else CLASSIFICATION
+    drifts = getattr(dataset, "drifts", ())
+    return Stream(name, samples, task=task, kinds=kinds, drifts=drifts)
+
+
 # Everything else that is accepted as a stream
 
 
@@ -303,55 +336,40 @@ def read_source(
     of_models: Task | None = None,
     target: Any = None,
 ) -> Stream:
-    """Return the samples of a dataset; its task is that of the models, if the targets allow it."""
+    """Return the labeled samples of a dataset, and the task that was chosen, or that suits them."""
     _check_task("task", task)
     if isinstance(dataset, str | Path):
-        is_regression = of_models is not None and of_models.name == REGRESSION
-        chosen = task or (REGRESSION if is_regression else None)
-        dataset = load_stream(dataset, target, task=chosen, limit=limit)
+        dataset = load_stream(dataset, target, task=task, limit=limit)
     elif isinstance(dataset, Stream) and target is not None:
         raise EvaluationError(f"{dataset.name} is a stream, which has its target already")
     is_stream = isinstance(dataset, Stream)
     stream: Stream = dataset.complete() if is_stream else _in_memory(dataset, limit, target)
-    if limit is not None and limit < stream.n_samples:
-        samples = list(itertools.islice(read_pairs(stream.samples), limit))
-        stream = replace(stream, samples=samples)
+    if not isinstance(stream.samples, Rows) or (limit is not None and limit < stream.n_samples):
+        samples = [*itertools.islice(read_pairs(stream.samples), limit)]
+        labeled = [(x, y) for x, y in samples if not is_missing(y)]
+        n_unlabeled = stream.n_unlabeled + len(samples) - len(labeled)
+        stream = replace(stream, samples=labeled, n_unlabeled=n_unlabeled)
     if not stream.n_samples:
         raise EvaluationError(
-            f"{stream.name} has no samples; note that a generator can be read only once"
+            f"{stream.name} has no labeled samples; note that a generator can be read only once"
         )
-    if task is None and of_models is not None:
-        # the models decide whether the numbers of pairs are labels
-        _, y = next(read_pairs(stream.samples))
-        has_column = is_stream or stream.target is not None
-        is_settled = stream.task == REGRESSION and has_column
-        if not is_settled and not isinstance(y, str | bool | np.bool_):
-            task = of_models.name
-    return replace(stream, task=task or stream.task)
-
-
-def reason_of(stream: Stream) -> str:
-    """Return why a table is taken for regression, after a comma."""
-    if stream.task != REGRESSION or stream.target is None:
-        return ""
-    _, y = next(iter(stream))
-    return f", as {stream.target!r} holds numbers such as {y:g}"
+    targets, suggested = stream.targets, stream.task or task_of_values(stream.targets)
+    if task is None and of_models is not None and not isinstance(targets[0], str | bool | np.bool_):
+        # numbers may be labels: the models decide, but for a column of quantities
+        has_quantities = suggested == REGRESSION and (is_stream or stream.target is not None)
+        task = None if has_quantities else of_models.name
+    return replace(stream, task=task or suggested)
 
 
 def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
     """Return a stream of a dataset of river, of pairs or of a table."""
-    name = dataset_name(dataset)
-    is_endless = isinstance(dataset, base.SyntheticDataset) and not dataset.n_samples
-    if is_endless and limit is None:
-        raise EvaluationError(f"{name} is endless; set a limit")
     if isinstance(dataset, base.Dataset) and target is None:
-        return read_dataset(dataset, limit)
+        return _read_dataset(dataset, limit)
     pairs, column = _pairs(dataset, target)
-    samples = list(itertools.islice(read_pairs(pairs), limit))
-    return Stream(name, samples, task=task_of_values([y for _, y in samples]), target=column)
+    return Stream(type(dataset).__name__, pairs, task="", target=column)
 
 
-def _pairs(dataset: Any, target: Any) -> tuple[Iterable[Any], Any]:
+def _pairs(dataset: Any, target: Any) -> tuple[Any, Any]:
     """Return pairs, or the rows of a table as pairs, and the column of the target, if any."""
     X, y, column = dataset, target, None
     if isinstance(dataset, tuple) and len(dataset) == 2 and _table_of(dataset[0]) is not None:

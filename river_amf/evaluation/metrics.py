@@ -1,22 +1,21 @@
-"""Metrics: river's by name, and ours; the scores of a run by these, and of naive baselines."""
+"""Metrics: river's by name, and ours, and the scores of a run by these."""
 
 from __future__ import annotations
 
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
-import pandas as pd
 from river import metrics
 from river.conf import Interval
-from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa
+from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa, ConfusionMatrix
 from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric, RegressionMetric
 
 from river_amf.evaluation.prequential import Step
-from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Sample
+from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Stream
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs.kinds import shown
 
@@ -26,6 +25,9 @@ Metrics = Mapping[str, metrics.base.Metric]
 _KINDS: Any = {CLASSIFICATION: ClassificationMetric, REGRESSION: RegressionMetric}
 
 
+_LEAST = 1e-15  # probability, as in river
+
+
 class LogLoss(metrics.CrossEntropy):
     """River's cross-entropy, but a label that a prediction does not name has probability 0.
 
@@ -33,9 +35,8 @@ class LogLoss(metrics.CrossEntropy):
     """
 
     def _eval(self, y_true: Any, y_pred: Any) -> float:
-        named = {y_true: y_pred.get(y_true, 0.0)}
-        loss: float = super()._eval(y_true, named)  # type: ignore[no-untyped-call]
-        return loss
+        p = y_pred.get(y_true, 0.0)
+        return -math.log(_LEAST if p < _LEAST else min(p, 1.0 - _LEAST))
 
 
 class OfIntervals(MeanMetric, RegressionMetric):
@@ -95,12 +96,11 @@ def _find(name: str, task: str) -> Any:
     )
 
 
-def make_metrics(
-    chosen: Iterable[Metric], task: str, samples: Iterable[Sample], stream: str
-) -> Metrics:
+def make_metrics(chosen: Iterable[Metric], stream: Stream) -> Metrics:
     """Return the metrics of every table and the chosen ones, by column."""
+    task = stream.task
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
-        raise TypeError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
+        raise EvaluationError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
     named: dict[str, Any] = {name: make() for name, make in TABLES[task].items()}
     for metric in chosen:
         made: Any = _find(metric, task) if isinstance(metric, str) else metric
@@ -108,12 +108,12 @@ def make_metrics(
         name = type(made).__name__
         is_table = isinstance(made, metrics.ConfusionMatrix | metrics.ClassificationReport)
         if not isinstance(made, _KINDS[task]) or is_table:
-            raise TypeError(f"{name} must be a {task} metric whose value is a single number")
-        odd = (y for _, y in samples if y not in (True, False))
+            raise EvaluationError(f"{name} must be a {task} metric whose value is a single number")
+        odd = (y for y in stream.targets if y not in (True, False))
         if isinstance(made, BinaryMetric) and (y := next(odd, None)) is not None:
             raise EvaluationError(
-                f"metric {name} needs labels True/False or 0/1, but {stream} has the label {y!r};"
-                " MacroF1 takes any labels"
+                f"metric {name} needs labels True/False or 0/1, but {stream.name} has the label"
+                f" {y!r}; MacroF1 takes any labels"
             )
         if type(made) not in TABLES[task].values():
             named[name] = made
@@ -135,55 +135,49 @@ def smaller_is_better(column: str) -> bool:
 class Scores:
     """Metrics by name over steps.
 
-    As in river, a sample without a prediction, such as the first, is not scored. In the log-loss, a
-    label that is new to the stream is not either, unless the prediction names it.
+    A sample without a prediction is not scored, as in river. In the log-loss, a label that is new
+    to the model is not either, unless the prediction names it.
     """
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics: dict[str, Any] = {name: metric.clone() for name, metric in metrics.items()}
-        self._of_beside = {n for n, m in metrics.items() if not getattr(m, "requires_labels", True)}
+        # these need no more than how often a label was predicted as another one
+        self._of_pairs = {n for n, m in metrics.items() if type(m) in (Accuracy, CohenKappa)}
+        self.pairs: Counter[tuple[Any, Any]] = Counter()  # of a label and the predicted one
+        self._others = [
+            (name, metric, getattr(metric, "requires_labels", True))
+            for name, metric in self._metrics.items()
+            if name not in self._of_pairs
+        ]
         self._scored: set[str] = set()
-        self._lacking: set[str] = set()  # metrics of probabilities or intervals of which one lacks
 
     def add(self, step: Step) -> None:
         """Score a step."""
-        for name, metric in self._metrics.items():
-            output = step.beside if name in self._of_beside else step.prediction
-            if output is None:
-                if name in self._of_beside:
-                    self._lacking.add(name)
-            elif output != {}:
-                if step.is_new and isinstance(metric, LogLoss) and step.y not in step.beside:
-                    continue
-                metric.update(step.y, output)
-                self._scored.add(name)
+        _, y, prediction, beside, is_new, _ = step
+        if prediction is None:
+            return
+        if self._of_pairs:
+            self.pairs[y, prediction] += 1
+        for name, metric, requires_labels in self._others:
+            if requires_labels:
+                metric.update(y, prediction)
+            elif beside is None:  # from now on
+                self._scored.discard(name)
+                continue
+            elif not beside or (is_new and type(metric) is LogLoss and y not in beside):
+                continue
+            else:
+                metric.update(y, beside)
+            self._scored.add(name)
 
     def get(self) -> dict[str, float]:
         """Return each metric, NaN where nothing was scored or can be."""
-        scored = self._scored - self._lacking
-        return {n: float(m.get()) if n in scored else math.nan for n, m in self._metrics.items()}
-
-
-def naive_scores(task: str, targets: Sequence[Any]) -> dict[str, dict[str, float]]:
-    """Return metrics of the reference baselines of a task, for targets in order."""
-    if task == REGRESSION:
-        y = pd.Series(targets, dtype="float64")
-        learned = {"mean": y.expanding().mean(), "last-value": y}
-        return {name: _errors(y, values.shift(fill_value=0.0)) for name, values in learned.items()}
-    counts, majority, hits = Counter[Any](), None, 0
-    for target in targets:
-        hits += target == majority
-        counts[target] += 1
-        if target != majority and counts[target] >= counts[majority]:  # the first label of several
-            majority = max(counts, key=counts.__getitem__)
-    return {"majority": {"accuracy": hits / (len(targets) - 1) if len(targets) > 1 else math.nan}}
-
-
-def _errors(y: pd.Series, prediction: pd.Series) -> dict[str, float]:
-    """Return the metrics of predictions, of which river's first is 0."""
-    mse, variance = ((y - prediction) ** 2).mean(), y.var(ddof=0)
-    return {
-        "MAE": float((y - prediction).abs().mean()),
-        "RMSE": float(mse**0.5),
-        "R2": float(1.0 - mse / (variance or math.nan)),
-    }
+        matrix: Any = ConfusionMatrix()  # type: ignore[no-untyped-call]
+        for pair, n in self.pairs.items():
+            matrix.update(*pair, n)
+        of_pairs = {name: type(self._metrics[name])(matrix) for name in self._of_pairs}
+        scored = self._scored | of_pairs.keys() if self.pairs else self._scored
+        return {
+            name: float(metric.get()) if name in scored else math.nan
+            for name, metric in (self._metrics | of_pairs).items()
+        }

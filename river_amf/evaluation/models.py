@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -33,16 +34,15 @@ class Task:
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
     descriptions: Mapping[str, str]  # of the baselines
     usual: tuple[str, ...]  # the baselines of a comparison
-    naive_baselines: tuple[str, ...]  # baselines that need no features
-    reference: tuple[str, ...]  # the ones that are beside all models
+    naive_baselines: tuple[str, ...]  # that look at no features, beside all models
 
-    def maker(
-        self, model: Any, seed: int | None, *, reason: str = "", has_words: bool = False
-    ) -> Maker:
+    def maker(self, name: str, model: Any, stream: streams.Stream, seed: int | None) -> Maker:
         """Return a function that makes a model, with a seed if that is not None."""
-        # `has_words` is whether what is absent from a sample counts as 0 to our forests.
+        other = of_models([model])
+        if other not in (self, None):
+            raise EvaluationError(self._refusal(name, other, stream))
         if isinstance(model, str):
-            make = self._baseline(model.lower(), seed, reason, has_words)
+            make = self._baseline(model.lower(), stream, seed)
         elif isinstance(model, base.Base):
             takes_seed = seed is not None and "seed" in inspect.signature(type(model)).parameters
             clone: Any = model.clone
@@ -51,16 +51,16 @@ class Task:
             make = cast(Maker, model) if callable(model) else lambda: model
         return functools.partial(self._make, make)
 
-    def _baseline(self, name: str, seed: int | None, reason: str, has_words: bool) -> Maker:
+    def _baseline(self, name: str, stream: streams.Stream, seed: int | None) -> Maker:
         """Return the function that makes a baseline, or raise EvaluationError."""
         makers = self.models(seed)
         if name in MISSING:
             raise EvaluationError(f"model {name!r} {MISSING[name]}")
         if name not in makers:
             others = [task for task in TASKS.values() if name in task.descriptions]
-            what = self._refusal(name, others[0], reason) if others else f"unknown model {name!r}"
+            what = self._refusal(name, others[0], stream) if others else f"unknown model {name!r}"
             raise EvaluationError(f"{what} ({suggest(name, list(makers))})")
-        if not (has_words and name in FORESTS):
+        if stream.text is None or name not in FORESTS:
             return makers[name]
         if self is REGRESSION:
             raise EvaluationError(
@@ -70,13 +70,11 @@ class Task:
         forest: Any = makers[name]()
         return functools.partial(forest.clone, {"absent": "zero"})
 
-    def check(self, name: str, model: Any, reason: str = "") -> None:
-        """Raise TypeError if a model is for the other task; `reason` is why it is this one."""
-        other = of_models([model])
-        if other is not None and other is not self:
-            raise TypeError(self._refusal(name, other, reason))
-
-    def _refusal(self, name: str, other: Task, reason: str) -> str:
+    def _refusal(self, name: str, other: Any, stream: streams.Stream) -> str:
+        """Return why there can be no model of the other task, and what can be done."""
+        reason = ""
+        if self is REGRESSION and stream.target is not None:
+            reason = f", as {stream.target!r} holds numbers such as {stream.targets[0]:g}"
         return (
             f"model {name!r} is a {other.noun}, but the task is {self.name}{reason}, which needs a"
             f" {self.noun}; task (--task) chooses the other, target (--target) another column"
@@ -108,7 +106,6 @@ CLASSIFICATION = Task(
         *FORESTS,
     ),
     naive_baselines=("last-class", "majority"),
-    reference=("majority",),
 )
 REGRESSION = Task(
     name=streams.REGRESSION,
@@ -117,7 +114,6 @@ REGRESSION = Task(
     descriptions={name: baselines.DESCRIPTIONS[name] for name in baselines.regressors()},
     usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", *FORESTS),
     naive_baselines=("last-value", "mean"),
-    reference=("mean", "last-value"),
 )
 TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
 
@@ -138,7 +134,7 @@ def by_name(models: Any) -> dict[str, Any]:
         models = [models]
     if not isinstance(models, Iterable):
         wanted = "a model, the name of one, or a dict or list of these, or None"
-        raise TypeError(f"models must be {wanted}, got {shown(models)}")
+        raise EvaluationError(f"models must be {wanted}, got {shown(models)}")
     if not isinstance(models, Mapping):
         models, counts = list(models), Counter[str]()
         names = [*map(_name_of, models)]
@@ -147,10 +143,10 @@ def by_name(models: Any) -> dict[str, Any]:
             names[place] += f" {counts[name]}" * (counts[name] > 1)
         models = dict(zip(names, models, strict=True))
     if not models:
-        raise ValueError("models is empty; pass None to run the usual baselines")
+        raise EvaluationError("models is empty; pass None to run the usual baselines")
     named = {str(name): m.lower() if isinstance(m, str) else m for name, m in models.items()}
     if len(named) < len(models):
-        raise ValueError(f"models must have different names, got {shown([*models])}")
+        raise EvaluationError(f"models must have different names, got {shown([*models])}")
     return named
 
 
@@ -173,7 +169,8 @@ def describe(model: Any) -> str:
     if isinstance(model, compose.TransformerUnion):
         return f"({' + '.join(map(describe, model.transformers.values()))})"
     if not isinstance(model, base.Base):
-        return str(getattr(model, "__name__", shown(model)))
+        text = str(getattr(model, "__name__", shown(model)))
+        return re.sub("( object)? at 0x[0-9a-fA-F]+", "", text)
     kind, default = type(model), None
     with suppress(Exception):  # of a class that needs arguments
         default = kind()

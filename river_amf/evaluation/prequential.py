@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import math
@@ -25,36 +26,36 @@ class Step(NamedTuple):
     """A sample that has been learned, and the prediction made before."""
 
     n: int  # the number of samples learned
-    x: Features
     y: Target
     prediction: Target | None  # None if there is none, as before the first label
-    beside: Any  # probabilities or an interval, None if the model has none
+    beside: Any  # probabilities or an interval, {} without a prediction, None if the model has none
+    is_new: bool  # whether no such label had been learned when it was predicted
     seconds: float  # to predict and to learn
-    is_new: bool = False  # whether it is the first sample with this label
 
 
 def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> Iterator[Step]:
     """Predict each sample before it is learned, and yield it once it is."""
     # As in river, a label comes right before the `delay`-th prediction after its own; it is learned
-    # at once with 0 or 1. An error of the model is an EvaluationError with the sample's number.
-    predict, numbers = predictor(model), itertools.count(1)
-    is_regression, labels = isinstance(model, base.Regressor), set[Any]()
-    waiting: deque[tuple[Any, ...]] = deque()
+    # at once with 0 or 1. What a model predicts before the first label is left out, unlike in
+    # river. An error of the model is an EvaluationError with the sample's number.
+    predict, delay, labels = predictor(model), max(delay, 1), set[Any]()
+    is_regression, waiting = isinstance(model, base.Regressor), deque[tuple[Any, ...]]()
 
-    def learn(x: Features, y: Any, prediction: Any, beside: Any, seconds: float) -> Step:
-        n = next(numbers)
-        _, more = timed(n, model.learn_one, x, y)
-        is_new = not is_regression and y not in labels
-        if is_new:
-            labels.add(y)
-        return Step(n, x, y, prediction, beside, seconds + more, is_new)
-
-    for n, (x, y) in enumerate(samples, start=1):
-        waiting.append((x, y, *predict(n, x)))
-        if len(waiting) >= delay:
-            yield learn(*waiting.popleft())
-    while waiting:
-        yield learn(*waiting.popleft())
+    for n, sample in enumerate(itertools.chain(samples, itertools.repeat(None)), start=1):
+        if sample is not None:
+            x, y = sample
+            prediction, beside, seconds = predict(n, x)
+            if n <= delay:
+                prediction, beside = None, {}
+            waiting.append((n, x, y, prediction, beside, y not in labels, seconds))
+        elif not waiting:
+            return
+        if n >= delay or sample is None:
+            number, x, y, prediction, beside, is_new, seconds = waiting.popleft()
+            _, more = timed(number, model.learn_one, x, y)
+            if not is_regression:
+                labels.add(y)
+            yield Step(number, y, prediction, beside, is_new, seconds + more)
 
 
 test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest would collect it
@@ -63,7 +64,8 @@ test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest woul
 def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
     """Return a function of the number of a sample and its features."""
     # Its answer is the prediction, probabilities or an interval or None, and the seconds it took.
-    with_interval, has_proba = has_intervals(model), not isinstance(model, base.Regressor)
+    has_interval, has_proba = has_intervals(model), not isinstance(model, base.Regressor)
+    interval_of: Any = functools.partial(model.predict_one, with_interval=True)
     is_derived = getattr(type(last_step(model)), "predict_one", None) in _DERIVED
 
     def predict(n: int, x: Features) -> tuple[Any, Any, float]:
@@ -83,17 +85,16 @@ def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
                     return most_probable(proba), proba, seconds
                 return timed(n, model.predict_one, x)[0], proba, seconds
         prediction, seconds = timed(n, model.predict_one, x)
-        beside = timed(n, model.predict_one, x, with_interval=True)[0] if with_interval else None
-        return prediction, beside, seconds
+        return prediction, timed(n, interval_of, x)[0] if has_interval else None, seconds
 
     return predict
 
 
-def timed(n: int, call: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any, float]:
+def timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
     """Return the result of the model's call for sample n, and the seconds it took."""
     start = time.perf_counter()
     try:
-        answer = call(*args, **kwargs)
+        answer = call(*args)
     except Exception as error:
         raise EvaluationError(f"sample {n}: {error_line(error)}") from error
     return answer, time.perf_counter() - start
@@ -114,7 +115,8 @@ def has_intervals(model: Any) -> bool:
 
 def most_probable(proba: dict[Label, float]) -> Label | None:
     """Return the most probable label, the first one in a tie, or None if there are no labels."""
-    return max(proba, key=lambda label: proba[label], default=None)
+    values = [*proba.values()]  # quicker than `max` with a key
+    return [*proba][values.index(max(values))] if values else None
 
 
 def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:

@@ -1,4 +1,4 @@
-"""Record what a page shows of a run along the stream: numbers of each sample and window."""
+"""The run of a model along a stream: its scores, and what tables, curves and pages show of it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 import random
 from array import array
 from collections import Counter
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -15,9 +16,14 @@ from river import base, drift
 from river.conf import Interval
 
 from river_amf.classifier import AMFClassifier
-from river_amf.evaluation.prequential import Step, last_step
+from river_amf.evaluation.metrics import Metrics, Scores
+from river_amf.evaluation.models import Maker
+from river_amf.evaluation.prequential import Step, last_step, test_then_train
+from river_amf.evaluation.streams import Sample, shorten
+from river_amf.evaluation.usage_errors import EvaluationError, error_line
 from river_amf.inputs.encoding import ascending
 from river_amf.inspection import feature_relevance
+from river_amf.parameters import integer
 from river_amf.regressor import AMFRegressor
 
 _MEASURED_EVERY = 4  # windows, the size of a model of river, which takes long
@@ -26,65 +32,115 @@ _N_BINS = 20  # of confidence, from 0 to 1
 _MOST_REPORTED = 100  # labels, the most frequent ones
 _MOST_CONFUSED = 20  # labels of a confusion matrix, in which all further ones are one
 _OTHERS = "(others)"
-_LEAST = 1e-15  # probability, as in the metric
+_LEAST = 1e-15  # samples, to divide by
 
 _QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]  # of the residuals of a window
 _N_POINTS = 600  # drawn at random from the whole stream,
 _N_LATEST = 200  # and the last ones
 
-_LABELS = ("accuracy", "log-loss", "confidence")  # values of a sample
-_NUMBERS = ("target", "prediction", "lower", "upper")
 
+class Run:
+    """The run of one model over a stream, and its results.
 
-class Recorder:
-    """Records the predictions and the state of a model while it runs along a stream."""
+    Without a `window`, a number of samples, there are no rows. With `records`, there are windows,
+    and their rows have all that a report shows.
+    """
 
-    def __init__(self, model: base.Estimator) -> None:
-        self._model, self._last = model, last_step(model)
-        self._is_regression = isinstance(model, base.Regressor)
-        self._is_forest = isinstance(self._last, AMFClassifier | AMFRegressor)
-        self._names = _NUMBERS if self._is_regression else _LABELS
-        self._values = array("d")  # by these names, of each sample
-        self._pairs: Counter[tuple[Any, Any]] = Counter()  # of a label and the predicted one
+    def __init__(
+        self, metrics: Metrics, window: int = 0, *, records: bool = False, delay: int = 0
+    ) -> None:
+        integer(0)("delay", delay)
+        self.metrics, self.window, self.delay, self._records = metrics, window, delay, records
+        self.status = "not run"  # "ok", or why the run is incomplete
+        self.has_failed = False
+        self.n_samples = 0
+        # the metrics and costs over the samples learned; NaN if the model failed
+        self.figures = dict.fromkeys((*metrics, "us_per_sample", "memory"), math.nan)
+        self.rows: list[dict[str, float]] = []  # of windows: n_samples, metrics and what else
+        self.model: Any = None
+        self._seconds = 0.0
+        self._scores, self._in_window = Scores(metrics), Scores(metrics)
+        self._values = array("d")  # that a report shows, of each sample
         self._relevance: dict[int, pd.Series] = {}  # of features, by number of samples
         self._detector: Any = drift.ADWIN()  # type: ignore[no-untyped-call]
         self._total, self._n_errors = 0.0, 0  # of finite errors
-        self._n_windows, self._begin, self._restarts = 0, 0, 0.0  # before the present window
+        self._restarts = 0.0  # before the present window
 
-    def learned(self, step: Step) -> None:
-        """Record a sample that has been learned, and its prediction from before."""
-        # at once, so that Ctrl-C leaves all values of a sample or none
-        self._values += array("d", (_of_number if self._is_regression else _of_label)(step))
-        if not self._is_regression and step.prediction is not None:
-            self._pairs[step.y, step.prediction] += 1
+    def go(
+        self, make: Maker, samples: Iterable[Sample], on_step: Callable[[Step], object] = id
+    ) -> None:
+        """Make a model and run it, and call a function after each step; all errors are raised."""
+        try:
+            self.model = make()
+            for step in test_then_train(self.model, samples, self.delay):
+                self._add(step)
+                on_step(step)
+            self.status = "ok"
+        except Exception as error:
+            text = str(error) if isinstance(error, EvaluationError) else error_line(error)
+            self.status, self.has_failed = shorten(" ".join(text.split())), True
+            raise
+        except KeyboardInterrupt:
+            self.status = f"interrupted after {self.n_samples} samples"
+            raise
+        finally:
+            if self.n_samples and not self.has_failed:
+                self.measure()
+                self._close_window()
 
-    @property
-    def n_samples(self) -> int:
-        """Number of samples recorded."""
-        return len(self._values) // len(self._names)
+    def measure(self) -> dict[str, float]:
+        """Return the figures after the last step."""
+        us = 1e6 * self._seconds / self.n_samples
+        memory = _number_of(self.model, "_raw_memory_usage")
+        self.figures = {**self._scores.get(), "us_per_sample": us, "memory": memory}
+        return self.figures
 
-    def end_window(self) -> dict[str, float]:
-        """Return the state of the model, and what its errors in the window say."""
-        frame, row = self._frame(self._begin), dict[str, float]()
+    def _add(self, step: Step) -> None:
+        """Score and record a step."""
+        self.n_samples = step.n
+        self._seconds += step.seconds
+        self._scores.add(step)
+        if self.window:
+            self._in_window.add(step)
+            if self._records:  # at once, so that Ctrl-C leaves all values of a sample or none
+                self._values += array("d", (_of_number if self._is_regression else _of_label)(step))
+            if step.n % self.window == 0:
+                self._close_window()
+
+    def _close_window(self) -> None:
+        """Add the row of the current window, if it has any samples."""
+        begin = int(self.rows[-1]["n_samples"]) if self.rows else 0
+        if self.window and self.n_samples > begin:
+            row = {"n_samples": self.n_samples, **self._in_window.get()}
+            if self._records:
+                so_far = {f"cumulative {name}": v for name, v in self._scores.get().items()}
+                row |= so_far | self._state(begin)
+            self.rows.append(row)
+            self._in_window = Scores(self.metrics)
+
+    def _state(self, begin: int) -> dict[str, float]:
+        """Return the state of the model, and what its errors from a sample on say."""
+        frame, last, row = self._frame(begin), last_step(self.model), dict[str, float]()
         if self._is_regression:
             residual = frame["target"] - frame["prediction"]
             row = {f"residual {q:g}": float(residual.quantile(q)) for q in _QUANTILES}
             errors = residual.abs()
         else:
             errors = 1.0 - frame["accuracy"]
-        is_measured = self._is_forest or not self._n_windows % _MEASURED_EVERY
-        restarts = number_of(self._last, "n_drifts_detected")
+        is_forest = isinstance(last, AMFClassifier | AMFRegressor)
+        is_measured = is_forest or not len(self.rows) % _MEASURED_EVERY
+        restarts = _number_of(last, "n_drifts_detected")
         row |= {
             "drifts": self._n_drifts(errors.tolist()),
-            "n_nodes": number_of(self._last, "n_nodes"),
-            "memory": number_of(self._model, "_raw_memory_usage") if is_measured else math.nan,
+            "n_nodes": _number_of(last, "n_nodes"),
+            "memory": _number_of(self.model, "_raw_memory_usage") if is_measured else math.nan,
             "restarts": restarts - self._restarts,
         }
-        if self._is_forest:
-            row["fading_share"] = self._last.fading_share
-            if self._last.split_intensity == "relevance":
-                self._relevance[self.n_samples] = feature_relevance(self._last)
-        self._n_windows, self._begin, self._restarts = self._n_windows + 1, self.n_samples, restarts
+        if is_forest:
+            row["fading_share"] = last.fading_share
+            if last.split_intensity == "relevance":
+                self._relevance[self.n_samples] = feature_relevance(last)
+        self._restarts = restarts
         return row
 
     def _n_drifts(self, errors: list[float]) -> float:
@@ -99,22 +155,27 @@ class Recorder:
             n_drifts += self._detector.drift_detected and self._detector.estimation > before
         return n_drifts
 
+    @property
+    def _is_regression(self) -> bool:
+        return isinstance(self.model, base.Regressor)
+
     def _frame(self, begin: int = 0) -> pd.DataFrame:
         """Return the recorded values, a row for each sample from `begin` on."""
-        values = np.array(self._values[begin * len(self._names) :])
-        return pd.DataFrame(values.reshape(-1, len(self._names)), columns=self._names)
+        names = _NUMBERS if self._is_regression else _LABELS
+        values = np.array(self._values[begin * len(names) :])
+        return pd.DataFrame(values.reshape(-1, len(names)), columns=names)
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of a classifier, or of a regressor, that a report has, by name."""
-        frame = self._frame()
-        tables = _samples(frame) if self._is_regression else _label_tables(frame, self._pairs)
+        frame, pairs = self._frame(), self._scores.pairs
+        tables = _samples(frame) if self._is_regression else _label_tables(frame, pairs)
         relevance = pd.DataFrame([*self._relevance.values()], [*self._relevance])
         if len(relevance.columns):
             tables["relevance"] = relevance.rename_axis("n_samples")
         return tables
 
 
-def number_of(model: Any, name: str) -> float:
+def _number_of(model: Any, name: str) -> float:
     """Return an attribute or the result of a method, NaN if there is no such number."""
     with suppress(Exception):  # of a model of river
         value = getattr(model, name)
@@ -125,16 +186,15 @@ def number_of(model: Any, name: str) -> float:
 # Classifiers
 
 
+_LABELS = ("accuracy", "confidence")  # what is recorded of a sample
+
+
 def _of_label(step: Step) -> tuple[float, ...]:
-    """Return the hit, loss and confidence of a sample, NaN where it is not scored, as `Scores`."""
-    y, label, proba = step.y, step.prediction, step.beside
-    hit = math.nan if label is None else float(label == y)
-    confidence = loss = math.nan
-    if proba and label is not None:
-        confidence = proba.get(label, math.nan)
-    if proba and (y in proba or not step.is_new):
-        loss = -math.log(min(max(proba.get(y, 0.0), _LEAST), 1.0 - _LEAST))
-    return hit, loss, confidence
+    """Return the hit and confidence of a sample, NaN where there is none."""
+    label = step.prediction
+    if label is None:
+        return math.nan, math.nan
+    return float(label == step.y), (step.beside or {}).get(label, math.nan)
 
 
 def _label_tables(frame: pd.DataFrame, pairs: Counter[tuple[Any, Any]]) -> dict[str, pd.DataFrame]:
@@ -173,6 +233,8 @@ def _confusion(pairs: Counter[tuple[Any, Any]], most: int) -> pd.DataFrame:
 
 
 # Regressors
+
+_NUMBERS = ("target", "prediction", "lower", "upper")
 
 
 def _of_number(step: Step) -> tuple[Any, ...]:

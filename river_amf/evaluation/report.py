@@ -55,6 +55,9 @@ class Report(Records):
     (['amf', 'last-class', 'majority'], 135, 20)
     """
 
+    def __repr__(self) -> str:
+        return displayed(self.table).to_string()
+
     @property
     def page(self) -> Page:
         """The page, before it is written."""
@@ -77,7 +80,7 @@ class Report(Records):
 
 
 def report(
-    samples: Any,
+    dataset: Any,
     models: Mapping[str, Model] | Iterable[Model] | Model | None = None,
     metrics: Iterable[Metric] | None = None,
     **options: Any,
@@ -85,8 +88,7 @@ def report(
     """Run models over one stream, test-then-train, and report what happened along it.
 
     It takes the parameters of `compare`. By default the models are our plain and our adaptive
-    forest. The last label and the most frequent one, or for numbers the last value and the mean,
-    are always run beside them.
+    forest.
 
     Examples
     --------
@@ -96,7 +98,7 @@ def report(
     >>> bool(curve[5000] < 0.1 < curve[5400])
     True
     """
-    comparison = compare(samples, models, metrics, **options, record=True)
+    comparison = compare(dataset, models, metrics, **options, record=True)
     return report_of(comparison, options.get("seed"))
 
 
@@ -105,17 +107,15 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
     stream, runs = comparison.stream, comparison.runs
     first = next(iter(runs.values()))
     assert stream is not None
-    recorders = {
-        n: run.recorder for n, run in runs.items() if run.recorder and run.recorder.n_samples
-    }
-    tables = {name: recorder.tables() for name, recorder in recorders.items()}
+    tables = {name: run.tables() for name, run in runs.items() if run.n_samples}
+    skipped = f", and {stream.n_unlabeled:,} without a target skipped" * (stream.n_unlabeled > 0)
     facts = {
         "stream": stream.name,
         "target": stream.target,
         "task": stream.task,
-        "rows": f"{stream.n_samples:,}",
+        "rows": f"{stream.n_samples:,}{skipped}",
         "delay": first.delay or None,
-        **{f"model {name}": describe(runs[name].model)[:_LONGEST] for name in recorders},
+        **{f"model {name}": describe(runs[name].model)[:_LONGEST] for name in tables},
         "seed": seed,
         "version": f"river_amf {__version__}",
         "date": f"{dt.datetime.now():%Y-%m-%d %H:%M}",

@@ -58,13 +58,14 @@ class Rows:
 
     def records(self) -> Iterator[Record]:
         """Yield the rows."""
-        names = [*self.frame]
+        names, has_gaps = [*self.frame], bool(self.frame.isna().to_numpy().any())
         cells = self.frame.itertuples(index=False, name=None)
         kept = self.kept.itertuples(index=False, name=None)
         numbers = (self.frame.index + 1).tolist()
         for n, values, y, copied in zip(numbers, cells, self.targets.tolist(), kept, strict=True):
-            pairs = zip(names, values, strict=True)
-            x: Features = {k: value for k, value in pairs if value == value}  # no NaN
+            x: Features = dict(zip(names, values, strict=True))
+            if has_gaps:
+                x = {name: value for name, value in x.items() if value == value}  # no NaN
             if self.text is not None:
                 counts = _WORDS.transform_one(x.pop(self.text, ""))
                 x |= {f"{self.text}={word}": count for word, count in counts.items()}
@@ -117,6 +118,12 @@ class Stream:
         """Number of samples, without those that are yet to come."""
         return len(self.samples)
 
+    @property
+    def targets(self) -> list[Any]:
+        """Labels or numbers to predict, without those that are yet to come."""
+        rows = self.samples
+        return rows.targets.tolist() if isinstance(rows, Rows) else [y for _, y in rows]
+
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
         return itertools.chain(self.samples, itertools.chain.from_iterable(self.later or ()))
@@ -152,7 +159,7 @@ class Stream:
         >>> Stream("toy", [({}, "yes"), ({}, "no")], kinds={"a": "number"}).describe()
         'target: 2 labels (yes 1, no 1); features: 1 number'
         """
-        targets = [y for _, y in self.samples]
+        targets = self.targets
         if self.task == REGRESSION:
             about = f"numbers from {min(targets):g} to {max(targets):g}"
         else:

@@ -22,17 +22,13 @@ time has numbers instead: year and month, or day, weekday and hour.
 from __future__ import annotations
 
 import copy
-import datetime as dt
 import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from river import datasets
 from river.datasets import synth
-from river.datasets.base import BINARY_CLF, REG, Dataset, FileDataset, SyntheticDataset
-
-from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Stream
+from river.datasets.base import BINARY_CLF, SyntheticDataset
 
 BUNDLED = (
     *("Bananas", "Phishing", "ImageSegments", "Shuttle"),
@@ -115,34 +111,3 @@ TRACKS = {
     kind: tuple(name for name in STREAMS if name.endswith(kind))
     for kind in ("abrupt", "gradual", "moving", "recurring")
 }
-
-
-_PARTS: dict[type, Callable[[dt.datetime], dict[str, int]]] = {
-    datasets.AirlinePassengers: lambda t: {"year": t.year, "month": t.month},
-    datasets.WaterFlow: lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour},
-}
-
-
-def open_dataset(name: str) -> Dataset | None:
-    """Return the generated stream or bundled river dataset of that name, or None."""
-    names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
-    name = names.get(name.lower(), "")
-    return getattr(datasets, name)() if name in BUNDLED else STREAMS.get(name)
-
-
-def read_dataset(dataset: Dataset, limit: int | None) -> Stream:
-    """Return the samples of a dataset of river's, in memory."""
-    is_file = isinstance(dataset, FileDataset)  # which river closes at its end
-    samples = list(dataset if is_file else itertools.islice(dataset, limit))[:limit]
-    if parts := _PARTS.get(type(dataset)):  # its only feature is a time
-        samples = [(parts(*x.values()), y) for x, y in samples]
-    first = samples[0][0] if samples else {}
-    kinds = {str(k): "category" if isinstance(v, str) else "number" for k, v in first.items()}
-    task = REGRESSION if dataset.task == REG else CLASSIFICATION
-    drifts = getattr(dataset, "drifts", ())
-    return Stream(dataset_name(dataset), samples, task=task, kinds=kinds, drifts=drifts)
-
-
-def dataset_name(dataset: object) -> str:
-    """Return the name of a stream or of anything else."""
-    return dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__

@@ -59,7 +59,8 @@ def printable(text: str) -> str:
 
 def check_sample(x: object) -> None:
     """Raise TypeError unless `x` is a dict or another mapping."""
-    if not isinstance(x, Mapping | VectorDict):  # river's class is not registered as a mapping
+    # river's class is not registered as a mapping
+    if type(x) is not dict and not isinstance(x, Mapping | VectorDict):
         raise InvalidType(
             "x must be a dict of features, such as {'length': 2.5}, or another mapping, "
             f"got {shown(x)} of type {type(x).__name__}"

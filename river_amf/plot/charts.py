@@ -43,7 +43,7 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
     >>> comparison = evaluation.compare("Bananas", ["amf", "majority"], limit=500, seed=1)
     >>> ax = plot.comparison(comparison, ax=Figure().subplots())
     >>> [line.get_label() for line in ax.lines]
-    ['amf', 'majority']
+    ['amf', 'last-class', 'majority']
     """
     metrics = [str(name) for name in comparison.curves.columns[2:] if name in comparison.table]
     metric = metrics[0] if metric is None else metric

@@ -91,10 +91,10 @@ def regress(stream: str, model: str, delay: int, data: Path) -> tuple[float, flo
     else:
         samples = streams.load(stream, data, ROWS, "regression").samples
     steps = test_then_train(REGRESSORS[model](seed=1), samples, delay + 1)
-    rows = np.array(
-        [(step.y, step.prediction, step.beside.lower, step.beside.upper) for step in steps]
-    )
-    y, prediction, lower, upper = rows[min(WARM_UP, len(rows) // 4) :].T
+    scored = itertools.islice(steps, max(delay + 1, min(WARM_UP, len(samples) // 4)), None)
+    y, prediction, lower, upper = np.array(
+        [(step.y, step.prediction, step.beside.lower, step.beside.upper) for step in scored]
+    ).T
     coverage = np.mean((lower <= y) & (y <= upper))
     return float(1.0 - np.mean((y - prediction) ** 2) / np.var(y)), float(coverage)
 

@@ -28,7 +28,6 @@ from river import (
 
 from river_amf import AMFClassifier, AMFRegressor, baselines, evaluation
 from river_amf.evaluation import EvaluationError, compare, load_stream
-from river_amf.evaluation.metrics import naive_scores
 
 SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]
 NUMBERS = [({"a": i * 7 % 10, "b": i % 3}, 100.0 + i * 7 % 10 + i % 3 / 4) for i in range(150)]
@@ -76,8 +75,11 @@ class Failing(base.Classifier):
         self.n += 1
 
 
-def of_river(model, samples, metric, **options):
-    return evaluate.progressive_val_score(samples, model.clone(), metric, **options).get()
+def of_river(model, samples, metric):
+    first, *samples = samples  # whose prediction river scores, too, if there is one
+    model = model.clone()
+    model.learn_one(*first)
+    return evaluate.progressive_val_score(samples, model, metric).get()
 
 
 # The metrics equal river's
@@ -132,34 +134,57 @@ def test_metrics_of_regressors_are_those_of_river():
         hits.append(interval.lower <= y <= interval.upper)
         widths.append(interval.upper - interval.lower)
         forest.learn_one(x, y)
-    assert table["coverage"]["forest"] == pytest.approx(np.mean(hits))
-    finite = [width for width in widths if np.isfinite(width)]
+    assert table["coverage"]["forest"] == pytest.approx(np.mean(hits[1:]))
+    finite = [width for width in widths[1:] if np.isfinite(width)]
     assert table["width"]["forest"] == pytest.approx(np.mean(finite))
     assert table.loc["average", ["coverage", "width"]].isna().all()
-
-
-LABELS = [y for _, y in three_labels(300)]
-
-
-@pytest.mark.parametrize(
-    ("targets", "task"),
-    [(LABELS, "classification"), ([y for _, y in NUMBERS], "regression")],
-)
-def test_naive_baselines_are_those_of_a_comparison(targets, task):
-    table = compare([({}, y) for y in targets], "mean" if task == "regression" else "majority")
-    naive = naive_scores(task, targets)
-    assert table.table.index.tolist() == [*naive]
-    for name, values in naive.items():
-        expected = table.table.loc[name, [*values]].tolist()
-        assert [*values.values()] == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("delay", [0, 1, 7, 39])
 def test_labels_are_delayed_as_in_river(delay):
     model = naive_bayes.GaussianNB()
     table = compare(SAMPLES, model, delay=delay).table
-    expected = of_river(model, SAMPLES, metrics.Accuracy(), delay=delay)
-    assert table["accuracy"]["GaussianNB"] == expected
+    accuracy = evaluate.progressive_val_score(SAMPLES, model, metrics.Accuracy(), delay=delay)
+    assert table["accuracy"]["GaussianNB"] == accuracy.get()
+
+
+class Early(dummy.PriorClassifier):
+    """A classifier that predicts before it has learned."""
+
+    def predict_proba_one(self, x, **kwargs):
+        return super().predict_proba_one(x) or {True: 0.5}
+
+
+@pytest.mark.parametrize("delay", [0, 1, 7, 39])
+@pytest.mark.parametrize(
+    ("samples", "model"),
+    [
+        (SAMPLES, Early()),
+        (list(three_labels(40)), naive_bayes.GaussianNB()),
+        (NUMBERS, dummy.StatisticRegressor(stats.Mean())),
+        (NUMBERS, AMFRegressor(2, seed=1)),
+    ],
+)
+def test_nothing_is_scored_before_the_first_label(samples, model, delay):
+    is_number = isinstance(model, base.Regressor)
+    result, model = evaluation.report(samples, {"m": model}, delay=delay), model.clone()
+    n_first, scored, losses, seen = max(delay, 1), [], [], set()
+    for n, (x, y) in enumerate(samples, start=1):
+        prediction = model.predict_one(x)
+        if n > n_first:
+            scored.append(abs(prediction - y) if is_number else prediction == y)
+        if n > n_first and not is_number and (y in (p := model.predict_proba_one(x)) or y in seen):
+            losses.append(-math.log(min(max(p.get(y, 0.0), 1e-15), 1 - 1e-15)))
+        if n >= n_first:
+            model.learn_one(*samples[n - n_first])
+            seen.add(samples[n - n_first][1])
+    row = result.table.loc["m"]
+    assert row["MAE" if is_number else "accuracy"] == pytest.approx(np.mean(scored), rel=1e-12)
+    if is_number:
+        assert result.latest["m"]["prediction"].isna().sum() == n_first
+    else:
+        assert row["log-loss"] == pytest.approx(np.mean(losses), rel=1e-12)
+        assert result.confusion["m"].to_numpy().sum() == len(scored)
 
 
 @pytest.mark.parametrize(
@@ -231,14 +256,14 @@ def test_models_are_cloned_and_named():
     model = AMFClassifier(seed=1)
     model.learn_one({"a": 1}, True)
     table = compare(SAMPLES, {"trained": model, 3: Failing(n_good=99)}).table
-    assert table.index.tolist() == ["trained", "3", "majority"]
+    assert table.index.tolist() == ["trained", "3", "last-class", "majority"]
     assert table["accuracy"]["trained"] == of_river(model, SAMPLES, metrics.Accuracy())
     assert model.predict_proba_one({"a": 1}) == {True: 1.0}
     partial, knn = functools.partial(AMFClassifier, seed=2), baselines.classifiers(1)["knn"]
     makers = [make_a_forest, partial, knn, Majority, Majority(), "AMF", "amf", "majority"]
     names = ["make_a_forest", "AMFClassifier", "knn", "Majority", "Majority 2"]
     table = compare(SAMPLES, makers, seed=3).table
-    assert table.index.tolist() == [*names, "amf", "amf 2", "majority"]
+    assert table.index.tolist() == [*names, "amf", "amf 2", "majority", "last-class"]
     amf = of_river(baselines.classifiers(seed=3)["amf"](), SAMPLES, metrics.Accuracy())
     assert table["accuracy"]["amf"] == table["accuracy"]["amf 2"] == amf
 
@@ -279,7 +304,7 @@ RINGS = evaluation.Stream("s", NUMBERS, task="regression", target="y")
 @pytest.mark.parametrize(
     ("dataset", "models", "options", "error", "message"),
     [
-        (iter(()), "knn", {}, EvaluationError, "has no samples; note that a generator can be read"),
+        (iter(()), "knn", {}, EvaluationError, "has no labeled samples; note that a gener"),
         ("Banana", "knn", {}, EvaluationError, "did you mean 'Bananas'"),
         (datasets.synth.SEA(), "knn", {}, EvaluationError, "SEA is endless; set a limit"),
         ([*SAMPLES[:2], "xy"], "knn", {}, EvaluationError, r"sample 3 must be a pair .*'xy'"),
@@ -287,15 +312,17 @@ RINGS = evaluation.Stream("s", NUMBERS, task="regression", target="y")
         (FRAME, "knn", {"target": "z"}, EvaluationError, "must have a target column"),
         (FRAME, "knn", {"target": [1, 2]}, EvaluationError, "X has 40 rows, but the target is not"),
         ("Bananas", "knn", {"target": "z"}, EvaluationError, "target can only be chosen for a fi"),
-        (SAMPLES, [], {}, ValueError, "models is empty"),
-        (SAMPLES, 3, {}, TypeError, "models must be a model, the name of one, or .* got 3"),
+        (SAMPLES, [], {}, EvaluationError, "models is empty"),
+        (SAMPLES, 3, {}, EvaluationError, "models must be a model, the name of one, or .* got 3"),
+        (SAMPLES, {1: "knn", "1": "amf"}, {}, EvaluationError, "models must have different names"),
+        (SAMPLES, "knn", {"metrics": [3]}, EvaluationError, "int must be a classification metric"),
         (SAMPLES, ["kn"], {}, EvaluationError, "unknown model 'kn' .did you mean 'knn'"),
-        (SAMPLES, [linear_model.LinearRegression()], {}, TypeError, "a regressor, but the task is"),
-        (FRAME.assign(y=0.5), Majority(), {"target": "y"}, TypeError, "as 'y' holds numbers such"),
+        (SAMPLES, [linear_model.LinearRegression()], {}, EvaluationError, "a regressor, but the"),
+        (FRAME.assign(y=0.5), Majority(), {"target": "y"}, EvaluationError, "as 'y' holds numb"),
         (RINGS, "logistic", {}, EvaluationError, "regression, as 'y' holds numbers such as 1"),
         (SAMPLES, "knn", {"metrics": ["MAE"]}, EvaluationError, "not a river classification"),
-        (SAMPLES, "knn", {"metrics": "F1"}, TypeError, "metrics must be a list of metrics"),
-        (SAMPLES, "knn", {"metrics": [metrics.ConfusionMatrix]}, TypeError, "ConfusionMatrix must"),
+        (SAMPLES, "knn", {"metrics": "F1"}, EvaluationError, "metrics must be a list of metrics"),
+        (SAMPLES, "knn", {"metrics": [metrics.ConfusionMatrix]}, EvaluationError, "Matrix must"),
         (three_labels(9), "knn", {"metrics": ["F1"]}, EvaluationError, "MacroF1 takes any"),
         (SAMPLES, "knn", {"task": "clustering"}, ValueError, "task must be 'classification' "),
         (SAMPLES, "knn", {"delay": -1}, ValueError, "delay must be an integer >= 0, got -1"),
@@ -305,6 +332,25 @@ RINGS = evaluation.Stream("s", NUMBERS, task="regression", target="y")
 def test_bad_argument_is_reported_before_any_run(dataset, models, options, error, message):
     with pytest.raises(error, match=message):
         compare(dataset, models, **options)
+
+
+@pytest.mark.parametrize("missing", [None, math.nan, pd.NA])
+@pytest.mark.parametrize("kind", ["pairs", "frame", "stream"])
+def test_samples_without_a_label_are_skipped(kind, missing):
+    gaps = [(x, missing if i % 5 == 0 else y) for i, (x, y) in enumerate(NUMBERS)]
+    labeled = [pair for i, pair in enumerate(NUMBERS) if i % 5]
+    dataset, target = gaps, None
+    if kind == "frame":
+        dataset, target = pd.DataFrame([{**x, "y": y} for x, y in gaps]), "y"
+    elif kind == "stream":
+        dataset = evaluation.Stream("gaps", gaps, task="regression")
+    for compared in (compare, evaluation.report):
+        result = compared(dataset, AMFRegressor(2, seed=1), target=target, limit=100)
+        assert {*result.table["n_samples"]} == {80} and {*result.table["status"]} == {"ok"}
+        expected = compare(labeled[:80], AMFRegressor(2, seed=1)).table["MAE"]
+        assert result.table["MAE"][expected.index].equals(expected)
+    assert result.facts["rows"] == "80, and 20 without a target skipped"
+    assert compare(dataset, "mean", target=target).stream.n_unlabeled == 30
 
 
 # Failures become rows
@@ -323,7 +369,7 @@ def test_failing_model_is_a_row_and_the_others_run_on(error, described):
     assert table["status"]["none"] == none + "ZeroDivisionError: division by zero"
     expected = none + "TypeError: model must be a river classifier, got AMFRegressor"
     assert table["status"]["other"].startswith(expected)
-    assert table["n_samples"].tolist() == [40, 16, 40, 0, 0, 40]
+    assert table["n_samples"].tolist() == [40, 16, 40, 0, 0, 40, 40]
     assert table.loc[["bad", "none"], "accuracy":"memory"].isna().all(axis=None)
     assert table.loc["before", :"kappa"].equals(table.loc["after", :"kappa"])
     assert comparison.curves.query("model == 'bad'")["n_samples"].tolist() == [5, 10, 15]
@@ -334,8 +380,9 @@ def test_ctrl_c_ends_a_comparison_with_its_results():
     models["never"] = Majority
     comparison = compare(SAMPLES, models, window=2)
     table = comparison.table
-    assert table["status"].tolist() == ["ok", "interrupted after 6 samples", "not run", "not run"]
-    assert table["n_samples"].tolist() == [40, 6, 0, 0]
+    interrupted = "interrupted after 6 samples"
+    assert table["status"].tolist() == ["ok", interrupted, *["not run"] * 3]
+    assert table["n_samples"].tolist() == [40, 6, 0, 0, 0]
     expected = of_river(Failing(n_good=99), SAMPLES[:6], metrics.Accuracy())
     assert table["accuracy"]["current"] == expected
     assert table.loc["current", ["us_per_sample", "memory"]].notna().all()
@@ -366,5 +413,6 @@ def test_table_is_printed_with_its_names():
     titles, *lines = str(comparison).splitlines()
     assert titles.split()[-4:] == ["F1", "us/sample", "memory", "status"]
     assert re.search(r"<bad>\\x1b +0 +- .*cannot be created: ZeroDivisionError", lines[0])
-    assert lines[1].split()[:3] == ["majority", "40", f"{comparison.table['accuracy'].iloc[1]:.4f}"]
+    accuracy = comparison.table["accuracy"]["last-class"]
+    assert lines[1].split()[:3] == ["last-class", "40", f"{accuracy:.4f}"]
     assert "&lt;bad&gt;" in comparison._repr_html_()

@@ -1,6 +1,7 @@
 """Reports: each number against the same one computed from all predictions of a plain loop."""
 
 import contextlib
+import functools
 import math
 import random
 import re
@@ -47,7 +48,9 @@ def plain_loop(model, samples):
     model, rows = model.clone(), []
     for x, y in samples:
         row = y, model.predict_one(x), None
-        if isinstance(model, AMFRegressor):
+        if not rows:  # which is not scored
+            row = y, None, {}
+        elif isinstance(model, AMFRegressor):
             row = y, model.predict_one(x), model.predict_one(x, with_interval=True)
         elif hasattr(model, "predict_proba_one"):
             with contextlib.suppress(NotImplementedError):
@@ -135,21 +138,25 @@ def test_regression_numbers_equal_plain_loop():
     report = evaluation.report(samples, models, window=100)
     for name, model in models.items():
         rows, _ = plain_loop(model, samples)
-        residuals = np.array([y - prediction for y, prediction, _ in rows])
+        residuals = np.array([math.nan, *(y - prediction for y, prediction, _ in rows[1:])])
         for row, start, end in windows(report, name, 1000, 100):
             residual, expected = residuals[start:end], {}
-            expected["MAE"], expected["RMSE"] = abs(residual).mean(), (residual**2).mean() ** 0.5
-            expected["cumulative RMSE"] = (residuals[:end] ** 2).mean() ** 0.5
-            expected["residual 0.25"] = np.quantile(residual, 0.25)
+            expected["MAE"] = np.nanmean(abs(residual))
+            expected["RMSE"] = np.nanmean(residual**2) ** 0.5
+            expected["cumulative RMSE"] = np.nanmean(residuals[:end] ** 2) ** 0.5
+            expected["residual 0.25"] = np.nanquantile(residual, 0.25)
             expected["coverage"] = expected["width"] = math.nan
             if name == "forest":
-                pairs = [(y, interval) for y, _, interval in rows[start:end]]
+                pairs = [(y, interval) for y, _, interval in rows[max(start, 1) : end]]
                 expected["coverage"] = np.mean([i.lower <= y <= i.upper for y, i in pairs])
                 widths = [i.upper - i.lower for _, i in pairs if i.upper < np.inf]
                 expected["width"] = np.mean(widths)
             np.testing.assert_allclose(row[[*expected]].astype(float), [*expected.values()])
         for table in (report.points[name], report.latest[name]):
             for n, y, prediction, *ends in table.itertuples(index=False, name=None):
+                if n == 1:
+                    assert y == rows[0][0] and np.isnan([prediction, *ends]).all()
+                    continue
                 target, output, interval = rows[n - 1]
                 assert (y, prediction) == (target, output)
                 if name == "forest" and interval.upper < np.inf:
@@ -244,6 +251,7 @@ def test_facts_of_the_run_are_on_the_page(tmp_path):
     piped = preprocessing.StandardScaler() | naive_bayes.GaussianNB()
     models = {"ours": AMFClassifier(n_estimators=3, seed=7), "bayes": piped}
     report = evaluation.report(path, models, seed=5)
+    assert repr(report).split()[:4] == ["samples", "accuracy", "kappa", "log-loss"]
     facts = dict(report.facts)
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d", facts.pop("date"))
     assert facts == {
@@ -254,7 +262,7 @@ def test_facts_of_the_run_are_on_the_page(tmp_path):
         "model ours": "AMFClassifier(n_estimators=3, seed=5)",
         "model bayes": "StandardScaler() | GaussianNB()",
         "model last-class": "NoChangeClassifier()",
-        "model majority": "PriorClassifier()",
+        "model majority": "OnlineDummyClassifier()",
         "seed": "5",
         "version": f"river_amf {__version__}",
     }
@@ -269,3 +277,6 @@ def test_model_is_described_by_changed_parameters():
     assert describe(jackknife) == expected
     assert describe(forest.ARFClassifier(seed=1)) == "ARFClassifier(seed=1)"
     assert describe(compose.Select("a") + compose.FuncTransformer(len)).endswith("(func=len))")
+    partial = compose.FuncTransformer(functools.partial(plain_loop, samples=object()))
+    expected = "FuncTransformer(func=functools.partial(<function plain_loop>, samples=<object>))"
+    assert describe(partial) == expected

@@ -12,12 +12,11 @@ import pandas as pd
 import pytest
 from losses import log_loss
 from river import evaluate, metrics
-from river.dummy import PriorClassifier
 
 import river_amf
-from river_amf import AdaptiveAMFClassifier, evaluation
+from river_amf import AdaptiveAMFClassifier, OnlineDummyClassifier, evaluation
 from river_amf.classifier import AMFClassifier
-from river_amf.evaluation.comparison import Run
+from river_amf.evaluation.recording import Run
 
 COMMAND = [sys.executable, "-m", "river_amf", "evaluate"]
 PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
@@ -53,15 +52,24 @@ def test_evaluate_prints_the_figures_of_river(run):
     assert titles[0].startswith("target: ") and titles[0].endswith("features: 18 numbers")
     described = "ImageSegments: 230 samples; AdaptiveAMFClassifier(n_estimators=3, seed=7)"
     assert titles[1:] == [described]
-    assert list(rows) == [*map(str, range(20, 221, 20)), "230", "majority"]
+    assert list(rows) == [*map(str, range(20, 221, 20)), "230", "last-class", "majority"]
     stream = evaluation.load_stream("ImageSegments", limit=230)
     model = AdaptiveAMFClassifier(n_estimators=3, seed=7)
     assert rows["230"]["log-loss"] == f"{log_loss(model.clone(), stream):.4f}"
     for column, metric in (("accuracy", metrics.Accuracy()), ("MacroF1", metrics.MacroF1())):
         expected = evaluate.progressive_val_score(stream, model.clone(), metric).get()
         assert rows["230"][column] == f"{expected:.4f}"
-    expected = evaluate.progressive_val_score(stream, PriorClassifier(), metrics.Accuracy()).get()
-    assert rows["majority"]["accuracy"] == f"{expected:.4f}"
+
+
+@pytest.mark.parametrize(("name", "column"), [("ImageSegments", "log-loss"), ("WaterFlow", "R2")])
+def test_naive_baselines_are_those_of_compare(name, column, run):
+    _, rows = rows_of(run("evaluate", name, "--model", "knn", "--limit", 230, "--delay", 9)[1])
+    table = evaluation.compare(name, "knn", limit=230, delay=9).table
+    assert [*rows][-2:] == [*table.index[1:]]
+    assert [float(row[column]) for row in [*rows.values()][-3:]] == pytest.approx(
+        table[column].to_list(), abs=1e-4
+    )
+    assert all(row["us/sample"] > "0" and row["memory"].endswith("B") for row in rows.values())
 
 
 def test_first_line_shows_what_was_understood(run, write):
@@ -118,7 +126,7 @@ def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
     pd.testing.assert_frame_equal(pd.read_csv(path, index_col="model")[columns], expected[columns])
     assert [row["MacroF1"] for row in rows.values()] == [f"{v:.4f}" for v in expected["MacroF1"]]
     _, output, _ = run("compare", write(PRICES), "--models", "knn,amf,KNN")
-    assert list(rows_of(output)[1]) == ["knn", "amf", "mean", "last-value"]
+    assert list(rows_of(output)[1]) == ["knn", "amf", "last-value", "mean"]
 
 
 def test_help_and_version(run):
@@ -186,7 +194,7 @@ def test_signals_end_a_run_and_keep_its_results(number, write, tmp_path):
     output, error = process.communicate(timeout=300)
     assert process.returncode == 130, error
     rows = rows_of(first + output)[1]
-    n_samples = int([*rows][-2])
+    n_samples = int([*rows][-3])
     assert 10_000 <= n_samples < 100_000 and [*rows][-1] == "majority"
     assert error.splitlines()[-1] == "interrupted" and "Traceback" not in error
     # the signal may come while the last sample is learned, or before it is written
@@ -204,7 +212,7 @@ def test_bad_row_of_standard_input_keeps_the_results(tmp_path):
     assert done.returncode == 2
     last = "row 1201 of standard input has 'oops' in 'a', which held numbers before"
     assert done.stderr.splitlines()[-1] == f"river-amf: error: {last}"
-    n_samples = int([*rows_of(done.stdout)[1]][-2])
+    n_samples = int([*rows_of(done.stdout)[1]][-3])
     assert 1000 <= n_samples <= 1200
     assert river_amf.load(model).n_samples == n_samples
     assert len(predictions.read_text().splitlines()) == 1 + n_samples
@@ -214,7 +222,7 @@ def test_interrupt_ends_a_comparison_with_its_rows(run, monkeypatch, tmp_path):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(PriorClassifier, "learn_one", interrupt)
+    monkeypatch.setattr(OnlineDummyClassifier, "learn_one", interrupt)
     path = tmp_path / "table.csv"
     options = ["--limit", 20, "--models", "last-class,majority,perceptron", "--csv", path]
     status, output, lines = run("compare", *options)
