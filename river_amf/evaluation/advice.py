@@ -203,10 +203,10 @@ _FEATURES = (
     ),
 )
 _LEFT_OUT = (  # if other features remain
-    _Rule(_counts_rows, "it counts the rows, from {found}: --drop leaves it out"),
+    _Rule(_counts_rows, "counts the rows, from {found}: --drop leaves such columns out"),
     _Rule(
         lambda facts: None if facts.texts.empty else _all_differ(facts),
-        "{found} distinct texts, nearly all rows differ: --drop leaves it out",
+        "{found} distinct texts, nearly all rows differ: --drop leaves such columns out",
     ),
 )
 _TARGET = (
@@ -238,7 +238,9 @@ def on_table(table: Table) -> Iterator[str]:
             " a sample"
         )
     broken = [
-        (row, name) for name in names for row in np.flatnonzero(["\n" in t for t in frame[name]])
+        (row, name)
+        for name in names
+        for row in np.flatnonzero(["\n" in t for t in frame[name] if t.__class__ is str])
     ]
     if 0 < len(broken) <= max(1, _FEW * len(frame)):
         row, name = min(broken)

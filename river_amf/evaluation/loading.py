@@ -44,6 +44,7 @@ from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import as_category, shown
 from river_amf.parameters import one_of
 
+_TARGETS = ("target", "class", "label", "y")  # names of targets, the most telling first
 _check_task = one_of(CLASSIFICATION, REGRESSION, None)
 
 
@@ -151,7 +152,14 @@ def load_stream(
             raise EvaluationError(f"{stream.name} is a stream for {stream.task}, not for {task}")
         return stream
     n_rows = None if limit is None or shuffle is not None else max(limit, ROWS)
-    table = read_table(_checked(source), layout, n_rows)
+    named = [*categorical, *keep, *dates]
+    named += [] if text is None else [text]
+
+    def as_text(names: Sequence[str]) -> list[str]:
+        left = [name for name in names if name not in split_names(drop, names)]
+        return split_names([*named, target or guess_target(left)], names)
+
+    table = read_table(_checked(source), layout, n_rows, as_text)
     names = [*map(str, table.frame)]
     drop, keep, dates = (split_names(chosen, names) for chosen in (drop, keep, dates))
     texts = [*split_names(categorical, names), *([] if text is None else [text])]
@@ -179,10 +187,10 @@ def split_names(chosen: Iterable[str], names: Collection[str]) -> list[str]:
 
 
 def guess_target(names: Sequence[Any]) -> Any:
-    """Return the column that seems to be the target: one by its name, or else the last."""
+    """Return the column that seems to be the target: one by its name, or else the last, if any."""
     by_name = {str(name).lower(): name for name in reversed(names)}
-    usual = (by_name[name] for name in ("target", "class", "label", "y") if name in by_name)
-    return next(usual, names[-1])
+    usual = (by_name[name] for name in _TARGETS if name in by_name)
+    return next(usual, names[-1] if names else None)
 
 
 def load_features(
@@ -193,7 +201,8 @@ def load_features(
     target, kinds, text = options["target"], dict(options["kinds"]), options.get("text")
     layout = {name: options.get(name, value) for name, value in LAYOUT.items()}
     texts = [name for name, kind in kinds.items() if kind == "category"]
-    table = read_table(_checked(source), layout, None)
+    named = [*texts, target, str(text), *keep, *layout["dates"]]
+    table = read_table(_checked(source), layout, None, lambda names: split_names(named, names))
     table, names = table._replace(texts=[*texts, target, str(text)]), [*map(str, table.frame)]
     table = table._replace(layout=table.layout | {"dates": split_names(layout["dates"], names)})
     keep = split_names(keep, names)
@@ -269,9 +278,11 @@ def _choose_columns(
     """Return the names of the target and the features, and how the target is guessed; or raise."""
     names = [column for column in map(str, table.frame) if column not in drop]
     guess = None
-    if target is None and names:
-        target = guess_target(names)
-        guess = "the last column" if target == names[-1] else "by its name"
+    if not names:
+        raise EvaluationError(f"{table.name} has no column that is not dropped")
+    if target is None:
+        target = str(guess_target(names))
+        guess = "by its name" if target.lower() in _TARGETS else "the last column"
     _check_columns([target], names, table.name, "target column")
     features = [column for column in names if column != target]
     if not features:
@@ -302,10 +313,11 @@ def _settle_target(
     values = numbers(facts.texts, table) if marks else labels
     task = task or (REGRESSION if is_quantity(values.dropna()) else CLASSIFICATION)
     if task == CLASSIFICATION:
-        has_zeros = table.is_text and column.str.match(r"0\d").any()  # such as 007
+        texts = pd.Series(column.unique(), dtype=object)
+        has_zeros = table.is_text and texts.str.match(r"0\d").any()  # such as 007
         is_category = has_zeros or kind not in ("number", "boolean")
         return task, "category" if is_category else kind, facts
-    helps = f"{advice.remedy([facts])}, " if marks else ""
+    helps = f"{advice.remedy([facts])}; " if marks else ""
     wanted = f"but regression predicts numbers: {helps}--task classification takes labels"
     kind = kind if kind == "boolean" else "number"
     settle(column[:limit], table, kind, wanted)
@@ -417,7 +429,7 @@ def _pairs(dataset: Any, target: Any) -> tuple[Iterable[Any], Any]:
         return X, None
     if isinstance(table, nw.DataFrame) and (y is None or isinstance(y, str | int)):
         names = table.columns
-        column = guess_target(names) if y is None and names else y
+        column = guess_target(names) if y is None else y
         if column not in names or len(names) < 2:
             raise EvaluationError(
                 "a dataframe must have a target column and at least one feature column, got the"

@@ -14,7 +14,7 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -43,7 +43,7 @@ _UNREADABLE = OSError, EOFError, ValueError, TypeError, LookupError, RuntimeErro
 _SAMPLE = 2**17 - 1  # characters to find the separator in; the csv module takes no longer fields
 _SAMPLE_ROWS = 100
 _SEPARATORS = ",;\t"
-_NAMED = {"tab": "\t", "\\t": "\t"}
+_NAMED = {"space": " ", "tab": "\t", "\\t": "\t"}
 _FORMATS = {  # how the content of files begins
     "parquet": rb"PAR1",
     "JSON": rb"(\xef\xbb\xbf)?\s*(\{\s*[\"}]|\[\s*[\[{])",
@@ -71,11 +71,14 @@ _DATES += tuple(
 _TIMES = (" %H:%M", " %H:%M:%S", " %I:%M %p")
 
 
+_Chooser = Callable[[Sequence[str]], Collection[str]]
+
+
 class Table(NamedTuple):
     """The first rows of a file, or all of them, indexed from 0."""
 
     name: str
-    frame: pd.DataFrame  # of CSV and ARFF the texts in the file
+    frame: pd.DataFrame  # of CSV and ARFF the texts in the file, or plain numbers
     layout: Layout
     is_text: bool  # whether it is CSV or ARFF
     header: int = 0  # the line of a CSV file that has the names of columns, from 1; 0 if none has
@@ -83,8 +86,8 @@ class Table(NamedTuple):
     later: Iterator[pd.DataFrame] | None = None  # the rows of standard input that follow
 
 
-def read_table(path: Path, layout: Layout, n_rows: int | None) -> Table:
-    """Read a file, or the first rows of standard input."""
+def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser) -> Table:
+    """Read a file, or the first rows of standard input; `as_text` chooses columns by name."""
     separator, encoding = layout["separator"], layout["encoding"] or "utf-8-sig"
     layout = layout | {"separator": separator and _NAMED.get(separator.lower(), separator)}
     blocks = _blocks_of_input(encoding) if str(path) == STANDARD_INPUT else None
@@ -111,11 +114,15 @@ def read_table(path: Path, layout: Layout, n_rows: int | None) -> Table:
         else:
             file = _without_comments(file, layout["comment"])
             options, header = _csv_options(name, file, layout)
+            if blocks is None and layout["decimal"] == "." and not layout["thousands"]:
+                options |= _number_options(file, options, layout, as_text)
             frame = _read_csv(file, options | {"nrows": n_rows})
         frame = frame.set_axis([*map(str, frame)], axis="columns")[:n_rows]
     names = [*frame]
     unnamed = [column for column in names if options and column.startswith("Unnamed: ")]
-    frame = frame.drop(columns=[column for column in unnamed if frame[column].eq("").all()])
+    frame = frame.drop(
+        columns=[column for column in unnamed if frame[column].isin(("", np.nan)).all()]
+    )
     options |= {"header": None, "names": names, "skiprows": None} if options else {}
     later = None if blocks is None else _later(name, blocks, frame, options, layout, n_rows)
     return Table(name, frame, layout, bool(options), header, texts, later)
@@ -163,10 +170,7 @@ def _reading(name: str) -> Iterator[None]:
     except EvaluationError:
         raise
     except pd.errors.ParserWarning as error:
-        raise EvaluationError(
-            f"{name} has a row with more fields than its header; --header N takes the names of"
-            " columns from line N, and --skip-rows N skips N lines"
-        ) from error
+        raise EvaluationError(f"{name} has a row with more fields than its header") from error
     except UnicodeDecodeError as error:
         raise EvaluationError(
             f"cannot read {name}: the byte {error.object[error.start]:#04x} is not text in"
@@ -290,14 +294,16 @@ def _usual_width(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int]:
 
 def _check_first(name: str, rows: Sequence[tuple[int, list[str]]], has_header: bool) -> None:
     """Raise EvaluationError if lines of another kind come before the header."""
-    rows = [(line, ",".join(row).rstrip(",").split(",")) for line, row in rows]
+    rows = [(line, "\0".join(row).rstrip("\0").split("\0")) for line, row in rows]
     width, _ = _usual_width(rows)
     line, row = next((line, row) for line, row in rows if len(row) == width)
-    if len(rows[0][1]) >= width or any(re.fullmatch(r"[-+]?[\d.,]+", cell) for cell in row):
+    if len(rows[0][1]) >= width:
         return
-    option = f"--header {line}" if has_header else f"--skip-rows {line - 1}"
+    is_header = has_header and not any(re.fullmatch(r"[-+]?[\d.,]+", cell) for cell in row)
+    skipping = f"--skip-rows {line - 1}{' --no-header' * has_header}"
     raise EvaluationError(
-        f"{name} begins with lines of fewer fields than line {line}: {option} skips what is before"
+        f"{name} begins with lines of fewer fields than line {line}, where"
+        f" {f'--header {line}' if is_header else skipping} begins to read"
     )
 
 
@@ -313,14 +319,25 @@ def _arff_options(file: IO[str]) -> tuple[dict[str, Any], list[str]]:
     return options, [name for name, match in zip(names, attributes, strict=True) if match[2]]
 
 
+def _number_options(
+    file: IO[str], options: dict[str, Any], layout: Layout, as_text: _Chooser
+) -> dict[str, Any]:
+    """Return arguments of `read_csv` by which columns of plain numbers are, for speed, no texts."""
+    names = [*map(str, _read_csv(file, options | {"nrows": 1}))]
+    file.seek(0)
+    texts, missing = as_text(names), [*_MISSING, *layout["missing"]]
+    na_values = {name: missing for name in names if name not in texts}
+    dtype = dict.fromkeys(texts, object)
+    return {"names": names, "dtype": dtype, "na_filter": True, "na_values": na_values}
+
+
 def _read_csv(file: IO[str], options: dict[str, Any]) -> pd.DataFrame:
-    """Return fields as texts; pandas must not drop one silently."""
-    texts: Any = {"dtype": object, "na_filter": False, "engine": "c", "low_memory": False}
+    """Return fields, as texts by default; pandas must not drop one silently."""
+    options = {"dtype": object, "na_filter": False, "keep_default_na": False, **options}
+    options |= {"engine": "c", "low_memory": False, "index_col": False}
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        frame: pd.DataFrame = pd.read_csv(
-            file, index_col=False, skipinitialspace=True, **texts, **options
-        )
+        frame: pd.DataFrame = pd.read_csv(file, skipinitialspace=True, **options)
     return frame.set_axis(frame.columns.astype(str).str.strip(), axis="columns")
 
 

@@ -104,7 +104,7 @@ SECOND = [  # options, the first line or how it begins, and the notes or the err
     ("climate.csv", {}, "1 number, 3 categories", ["'disk', 'rain', 'flow'.* '6M'.*unit"]),
     ("accounts.csv", {}, "3 cat", ["'rent'.*--thousands=\"'\"", r"'balance'.* '\(2.90\)'"]),
     ("accounts.csv", {"thousands": "'"}, "2 categories, 1 number", ["'balance'"]),
-    ("logger.csv", {}, "", ["--header 4 skips"]),
+    ("logger.csv", {}, "", ["--header 4 begins"]),
     ("logger.csv", {"header": 4}, "3 labels", ["'wind': .*--header 4 --skip-rows 5"]),
     ("logger.csv", {"skip_rows": 3}, "3 labels", ["'wind': .*--header 4 --skip-rows 5"]),
     ("logger.csv", {"header": 4, "skip_rows": 5}, "2 labels.*3 numbers", []),
@@ -238,7 +238,12 @@ LAYOUTS = [  # a file, a pattern of its notes or error, options that help, and w
     ("// 1\na,y\n//2\n//x,1\nb//,2\nc,3\n", "--header 2", {"comment": "//"}, "2 labels"),
     ('a,b,y\n"x\n#1",#2,p\n#"3,4\nu,"v\n",q\n', "", {"comment": "#"}, "p 1, q 1.*ies$"),
     (f"Report\n\na;b;y\n{ROWS}", "--header 3", {"skip_rows": 2}, "p 9, q 9"),
-    (f"Report\n{ROWS}", "--skip-rows N", {"skip_rows": 1, "no_header": True}, "p 9, q 9"),
+    (
+        f"Report\n{ROWS}",
+        "--skip-rows 1 --no-header",
+        {"skip_rows": 1, "no_header": True},
+        "p 9, q 9",
+    ),
     (f"Report;;\na;b;y\n{ROWS}", "--header 2", {"header": 2}, "p 9, q 9.* 2 numbers"),
     (
         f"sep=;\na;b;y\nkg;;-\n{ROWS}",
