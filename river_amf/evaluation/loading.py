@@ -34,7 +34,6 @@ from river_amf.evaluation.table_files import (
     LAYOUT,
     STANDARD_INPUT,
     Table,
-    numbers,
     read_table,
     settle,
 )
@@ -42,6 +41,7 @@ from river_amf.evaluation.tracks import BUNDLED, STREAMS, dataset_name, open_dat
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line, suggest
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import as_category, shown
+from river_amf.inputs.texts import numbers
 from river_amf.parameters import one_of
 
 _TARGETS = ("target", "class", "label", "y")  # names of targets, the most telling first
@@ -152,19 +152,16 @@ def load_stream(
             raise EvaluationError(f"{stream.name} is a stream for {stream.task}, not for {task}")
         return stream
     n_rows = None if limit is None or shuffle is not None else max(limit, ROWS)
-    named = [*categorical, *keep, *dates]
-    named += [] if text is None else [text]
+    texts = [*categorical, *([] if text is None else [text])]
 
     def as_text(names: Sequence[str]) -> list[str]:
         left = [name for name in names if name not in split_names(drop, names)]
-        return split_names([*named, target or guess_target(left)], names)
+        return split_names([*texts, *keep, *dates, target or guess_target(left)], names)
 
     table = read_table(_checked(source), layout, n_rows, as_text)
     names = [*map(str, table.frame)]
-    drop, keep, dates = (split_names(chosen, names) for chosen in (drop, keep, dates))
-    texts = [*split_names(categorical, names), *([] if text is None else [text])]
-    layout = table.layout | {"dates": dates}
-    table = table._replace(layout=layout, texts=[*table.texts, *texts])
+    drop, keep, dates, texts = (split_names(c, names) for c in (drop, keep, dates, texts))
+    table = table._replace(layout=table.layout | {"dates": dates}, texts=[*table.texts, *texts])
     if shuffle is not None:
         if table.later is not None:
             raise EvaluationError("standard input cannot be shuffled; write it to a file")
@@ -200,12 +197,13 @@ def load_features(
     # A target that is missing is None. The second result are the names of the file's columns.
     target, kinds, text = options["target"], dict(options["kinds"]), options.get("text")
     layout = {name: options.get(name, value) for name, value in LAYOUT.items()}
-    texts = [name for name, kind in kinds.items() if kind == "category"]
-    named = [*texts, target, str(text), *keep, *layout["dates"]]
+    texts = [target, *([] if text is None else [text])]
+    texts += [name for name, kind in kinds.items() if kind == "category"]
+    named = [*texts, *keep, *layout["dates"]]
     table = read_table(_checked(source), layout, None, lambda names: split_names(named, names))
-    table, names = table._replace(texts=[*texts, target, str(text)]), [*map(str, table.frame)]
-    table = table._replace(layout=table.layout | {"dates": split_names(layout["dates"], names)})
-    keep = split_names(keep, names)
+    names = [*map(str, table.frame)]
+    keep, chosen = split_names(keep, names), split_names(layout["dates"], names)
+    table = table._replace(texts=texts, layout=table.layout | {"dates": chosen})
     _check_columns(keep, names, table.name)
     kinds = {name: kinds.get(name) for name in names if name in (kinds or names)}
     kinds |= {target: "category"} | ({text: "category"} if text in names else {})
@@ -302,22 +300,22 @@ def _settle_target(
     name, column = table.name, table.frame[target]
     labels, kind = settle(column, table)
     facts = advice.facts_of(table, target, labels, kind)
-    doubt = advice.doubt(facts, kind)
+    doubt = advice.doubt(facts)
     if doubt and task != CLASSIFICATION:
         raise EvaluationError(f"{name}: {doubt}; --task classification takes them as labels")
     if labels[:limit].isna().all():
         raise EvaluationError(
             f"no row of {name} has a label: its column {target!r} is empty; --target names another"
         )
-    marks = advice.markers(facts)
-    values = numbers(facts.texts, table) if marks else labels
+    odd = advice.among_numbers(facts)
+    values = numbers(facts.texts, table.layout) if odd else labels
     task = task or (REGRESSION if is_quantity(values.dropna()) else CLASSIFICATION)
     if task == CLASSIFICATION:
         texts = pd.Series(column.unique(), dtype=object)
         has_zeros = table.is_text and texts.str.match(r"0\d").any()  # such as 007
         is_category = has_zeros or kind not in ("number", "boolean")
         return task, "category" if is_category else kind, facts
-    helps = f"{advice.remedy([facts])}; " if marks else ""
+    helps = f"{odd}; " if odd else ""
     wanted = f"but regression predicts numbers: {helps}--task classification takes labels"
     kind = kind if kind == "boolean" else "number"
     settle(column[:limit], table, kind, wanted)
@@ -333,7 +331,7 @@ def _notes(table: Table, stream: Stream, target: advice.Facts) -> Iterator[str]:
         if name in frame  # dates are several columns
     ]
     yield from advice.on_table(table)
-    yield from advice.on_target(target, are_labels=stream.task == CLASSIFICATION)
+    yield from advice.on_target(target)
     yield from advice.on_features(features, len(stream.kinds))
 
 

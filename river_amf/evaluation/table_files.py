@@ -27,6 +27,7 @@ from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.kinds import as_category, is_date, is_hashable, shown
 from river_amf.inputs.mismatch import MISSING_TEXTS
+from river_amf.inputs.texts import READERS, numbers, read_dates
 
 STANDARD_INPUT = "-"
 
@@ -59,18 +60,6 @@ _ROW = r"""(?:[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n)"""  # with line ends in quotes
 _ATTRIBUTE = r"""(?i)\s*@attribute\s+('[^']*'|"[^"]*"|\S+)\s+(\{)?"""
 
 _MISSING = MISSING_TEXTS - {"-"}  # which may be a label
-_MARKS = str.maketrans("\u2212\u2019\xa0\u2009\u202f", "-'   ")  # minus, apostrophe and blanks
-_DATE = re.compile(  # of ISO 8601; the first group is without an offset from UTC
-    r"(\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?)(Z|[-+]\d\d:?\d\d)?"
-)
-# Other dates, in which blanks stand for any marks between their parts; times may follow.
-_DATES = ("%Y %m %d", "%Y %m", "%m %Y", *(f"{m} %d %Y" for m in ("%b", "%B")))
-_DATES += tuple(
-    f"{days}{m} {y}" for days in ("%d ", "") for m in ("%b", "%B") for y in ("%Y", "%y")
-)
-_TIMES = (" %H:%M", " %H:%M:%S", " %I:%M %p")
-
-
 _Chooser = Callable[[Sequence[str]], Collection[str]]
 
 
@@ -120,9 +109,8 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
         frame = frame.set_axis([*map(str, frame)], axis="columns")[:n_rows]
     names = [*frame]
     unnamed = [column for column in names if options and column.startswith("Unnamed: ")]
-    frame = frame.drop(
-        columns=[column for column in unnamed if frame[column].isin(("", np.nan)).all()]
-    )
+    empty = [column for column in unnamed if frame[column].isin(("", np.nan)).all()]
+    frame = frame.drop(columns=empty)
     options |= {"header": None, "names": names, "skiprows": None} if options else {}
     later = None if blocks is None else _later(name, blocks, frame, options, layout, n_rows)
     return Table(name, frame, layout, bool(options), header, texts, later)
@@ -141,9 +129,8 @@ def _open(path: Path, stack: ExitStack) -> Any:
     names = [n for n in archive.namelist() if not n.endswith("/") and not n.startswith("__MACOSX")]
     if len(names) == 1:
         return stack.enter_context(archive.open(names[0]))
-    what = (
-        "a file of Excel" if "xl/workbook.xml" in names else f"a zip archive of {len(names)} files"
-    )
+    is_excel = "xl/workbook.xml" in names
+    what = "a file of Excel" if is_excel else f"a zip archive of {len(names)} files"
     raise EvaluationError(f"cannot read {path}: it is {what}; convert one table to CSV")
 
 
@@ -196,10 +183,10 @@ def _blocks_of_input(encoding: str) -> Iterator[str]:
     decoder, text, times = codecs.getincrementaldecoder(encoding)(), "", f"{{{ROWS + 1}}}"
     while data := source.read1(2**16):
         text += decoder.decode(data)
-        if re.match(_FORMATS["JSON"], text.encode(errors="replace")):
-            row = r"(?:[^\n]*+\n)" if text.lstrip()[:1] == "{" else "(?!)"  # an array is a whole
-        else:
-            row = _ROW
+        first = text.lstrip()[:1]
+        row = r"(?:[^\n]*+\n)" if first == "{" else _ROW
+        if first == "[" and re.match(_FORMATS["JSON"], text.encode()):  # an array comes as a whole
+            continue
         while rows := re.match(row + times, text):
             yield rows[0]
             text, times = text[rows.end() :], "+"
@@ -244,31 +231,27 @@ def _csv_options(name: str, file: IO[str], layout: Layout) -> tuple[dict[str, An
         if len(layout[option] or " ") != 1:
             raise EvaluationError(f"{option} must be one character, got {layout[option]!r}")
     header, has_header = layout["header"], not layout["no_header"]
-    if layout["decimal"] == layout["thousands"] or (header and not has_header):
-        both = ("header", "no_header") if header and not has_header else ("decimal", "thousands")
-        raise EvaluationError("{} and {} exclude each other".format(*both))
+    if header and not has_header:
+        raise EvaluationError("header and no_header exclude each other")
+    if layout["decimal"] == layout["thousands"]:
+        raise EvaluationError(f"decimal and thousands must differ, got {layout['decimal']!r} twice")
     sample = file.readline(2**26) + file.read(_SAMPLE)
     file.seek(0)
     excel = re.match(r"sep=(.)\r?\n", sample)
-    skipped = {*range(max(layout["skip_rows"], (header or 1) - 1, bool(excel)))} - {
-        (header or 0) - 1
-    }
+    skipped = {*range(max(layout["skip_rows"], (header or 1) - 1, bool(excel)))}
+    skipped -= {(header or 0) - 1}
     lines = ["\n" if n in skipped else line for n, line in enumerate(io.StringIO(sample, ""))]
     top = next(filter(str.strip, lines), "")
-    mark = top[0] if top[:1] in ("#", "%") else "\0"
-    text = "".join("\n" if line.startswith(mark) else line for line in lines)
+    mark = top[0] if top[:1] in ("#", "%") else None
+    text = _without_comments(io.StringIO("".join(lines), ""), mark).read()
     separator = layout["separator"] or (excel[1] if excel else _sniff(text, layout["decimal"]))
     rows = _first_rows(text, separator)
-    if (
-        mark != "\0"
-        and rows
-        and len(rows[0][1]) > len(next(csv.reader([top], delimiter=separator)))
-    ):
+    if mark and rows and len(rows[0][1]) > len(next(csv.reader([top], delimiter=separator))):
         raise EvaluationError(f"{name} begins with {top[:40]!r}: --comment '{mark}' skips comments")
-    if not skipped and rows:
+    if not skipped:
         _check_first(name, rows, has_header)
-    top_line = (header or rows[0][0]) if has_header and rows else 0
-    return {"header": 0 if has_header else None, "sep": separator, "skiprows": skipped}, top_line
+    line = header or rows[0][0] if has_header and rows else 0
+    return {"header": 0 if has_header else None, "sep": separator, "skiprows": skipped}, line
 
 
 def _first_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
@@ -281,7 +264,8 @@ def _sniff(text: str, decimal: str) -> str:
     """Return the separator by which most of the first rows have the same number of fields."""
 
     def fit(separator: str) -> tuple[float, bool, int]:
-        width, n = _usual_width(rows := _first_rows(text, separator))
+        rows = _first_rows(text, separator)
+        width, n = _usual_width(rows)
         return n / max(len(rows), 1) * (width > 1), separator != decimal, width
 
     return max(_SEPARATORS, key=fit)  # the first of equals
@@ -289,15 +273,20 @@ def _sniff(text: str, decimal: str) -> str:
 
 def _usual_width(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int]:
     """Return the most frequent number of fields, and the number of rows that have it."""
-    return Counter(len(row) for _, row in rows).most_common(1)[0] if rows else (0, 0)
+    return Counter(_width(row) for _, row in rows).most_common(1)[0] if rows else (0, 0)
+
+
+def _width(row: list[str]) -> int:
+    """Return the number of fields, without empty ones where most are."""
+    n_filled = sum(map(bool, row))
+    return n_filled if 2 * n_filled < len(row) else len(row)
 
 
 def _check_first(name: str, rows: Sequence[tuple[int, list[str]]], has_header: bool) -> None:
     """Raise EvaluationError if lines of another kind come before the header."""
-    rows = [(line, "\0".join(row).rstrip("\0").split("\0")) for line, row in rows]
     width, _ = _usual_width(rows)
-    line, row = next((line, row) for line, row in rows if len(row) == width)
-    if len(rows[0][1]) >= width:
+    line, row = next(((line, row) for line, row in rows if _width(row) == width), (1, [""]))
+    if not rows or _width(rows[0][1]) >= width:
         return
     is_header = has_header and not any(re.fullmatch(r"[-+]?[\d.,]+", cell) for cell in row)
     skipping = f"--skip-rows {line - 1}{' --no-header' * has_header}"
@@ -345,7 +334,7 @@ def _read_json(name: str, file: IO[str], n_before: int = 0) -> pd.DataFrame:
     """Return the objects of an array, or one in each line, as rows; what one lacks is missing."""
     text, rows = file.read(), list[dict[str, Any]]()
     is_array = text.lstrip()[:1] == "["
-    items = json.loads(text) if is_array else filter(str.strip, text.splitlines())
+    items = json.loads(text) if is_array else filter(str.strip, text.split("\n"))
     for n, item in enumerate(items, n_before + 1):
         try:
             rows.append({**(item if is_array else json.loads(item))})
@@ -367,11 +356,11 @@ def settle(
     # This is "number", "boolean" or "date" if all values are, or else "category". With a `kind`, a
     # value of another kind raises EvaluationError, which ends with `wanted`; so does an infinite
     # number.
-    readers, missing = _READERS, table.layout["missing"]
+    readers, missing = READERS, table.layout["missing"]
     if column.name in table.texts:
         kind = "category"
     elif column.name in table.layout["dates"]:
-        kind, readers = "date", {"date": read_dates}
+        kind, readers = "date", READERS | {"date": read_dates}
         wanted = "which is no such date: --day-first, or --date-format FORMAT, reads others"
     if not table.is_text:
         column = column.infer_objects()
@@ -394,7 +383,7 @@ def settle(
     texts = pd.Series([str(as_category(value)).strip() for value in distinct], dtype=object)
     texts = texts[~texts.isin({*_MISSING, *missing})]
     for name in readers if kind is None else [kind] * (kind != "category"):
-        values = readers[name](texts, table)
+        values = readers[name](texts, table.layout)
         odd = texts[values.isna()]
         if kind and len(odd):
             row = column.index[codes == odd.index[0]][0] + 1
@@ -406,13 +395,13 @@ def settle(
             break
     else:
         name, values = "category", texts.astype(object)
-    column = values.reindex(codes).set_axis(column.index).rename(column.name)
+    column = values.reindex(codes).set_axis(column.index).rename(str(column.name))
     return _finite(column, table), name
 
 
 def _without(missing: Collection[str], values: pd.Series, table: Table) -> pd.Series:
     """Return numbers, those that mean missing as NaN."""
-    marks = numbers(pd.Series([*missing], dtype=object), table).dropna()
+    marks = numbers(pd.Series([*missing], dtype=object), table.layout).dropna()
     return values.mask(values.isin(marks)) if len(marks) else values
 
 
@@ -425,70 +414,3 @@ def _finite(column: pd.Series, table: Table) -> pd.Series:
             " as missing"
         )
     return column
-
-
-def numbers(texts: pd.Series, table: Table) -> pd.Series:
-    """Return texts as numbers, and NaN for other texts."""
-    decimal, marks = table.layout["decimal"], f" {table.layout['thousands'] or ''}"
-    # only those that may be numbers, because it takes long to try to parse text
-    plain = texts[texts.str.match(r"[-+.,\diIn\u2212]").to_numpy(dtype=bool)]
-    joined = "\n".join(plain)
-    if not joined.isascii():
-        plain = plain.str.translate(_MARKS)
-    is_percent = plain.str.endswith("%") if "%" in joined else None
-    if is_percent is not None:
-        plain = plain.str.removesuffix("%").str.rstrip()
-    if decimal != "." or not joined.isascii() or any(mark in joined for mark in marks):
-        grouped = rf"[-+]? ?[1-9]\d{{0,2}}([{re.escape(marks)}]\d{{3}})+({re.escape(decimal)}\d*)?"
-        is_grouped = plain.str.fullmatch(grouped)
-        signed = plain.str.replace(r"^([-+]) ", r"\1", regex=True)
-        plain = signed.mask(is_grouped, plain.str.replace(f"[{re.escape(marks)}]", "", regex=True))
-        if decimal != ".":
-            plain = plain.mask(plain.str.contains(".", regex=False), "text")
-            plain = plain.str.replace(decimal, ".", regex=False)
-    values = pd.to_numeric(plain, errors="coerce")
-    if is_percent is not None and not is_percent[values.notna()].all():  # 12 % beside 0.12
-        values = values.mask(is_percent)
-    return values.reindex(texts.index)
-
-
-def iso_dates(texts: pd.Series, _: Table) -> pd.Series:
-    """Return texts as dates or as times, without their offset; missing where they are neither."""
-    matches = map(_DATE.fullmatch, texts)
-    local = pd.Series([match and match[1] for match in matches], texts.index, dtype=object)
-    dates = pd.to_datetime(local, format="ISO8601", errors="coerce")
-    has_time = any(len(text) > len("2024-05-17") for text in local.dropna())
-    return dates if has_time else dates.dt.date
-
-
-def read_dates(texts: pd.Series, table: Table) -> pd.Series:
-    """Return texts as dates or times in the layout's format, or in those that read most."""
-    dates, form = iso_dates(texts, table), table.layout["date_format"]
-    if form is None and dates.notna().all():
-        return dates
-    order = "%d %m" if table.layout["day_first"] else "%m %d"
-    days = [*_DATES, f"{order} %Y", f"{order} %y"]
-    forms = [*days, *(day + time for day in days for time in _TIMES), *map(str.strip, _TIMES)]
-    if form is None:
-        texts = texts.str.replace(r"[-./, ]+", " ", regex=True)
-    dates, has_time = pd.Series(pd.NaT, texts.index, dtype="datetime64[us]"), False
-    while len(rest := texts[dates.isna()]):
-        first = rest[:_SAMPLE_ROWS]
-        best = form or max(forms, key=lambda f: _parse(first, f).notna().sum())
-        if (parsed := _parse(rest, best).dropna()).empty:
-            break
-        dates[parsed.index], has_time = parsed, has_time or bool(re.search("%[HIMSpcX]", best))
-    return dates if has_time else dates.dt.date
-
-
-def _parse(texts: pd.Series, form: str) -> pd.Series:
-    """Return texts in a format as times, without their offset; missing where they are none."""
-    times = pd.to_datetime(texts, format=form, errors="coerce")
-    return times.dt.tz_localize(None) if isinstance(times.dtype, pd.DatetimeTZDtype) else times
-
-
-_READERS = {
-    "number": numbers,
-    "boolean": lambda texts, _: texts.str.lower().map({"true": True, "false": False}),
-    "date": iso_dates,
-}

@@ -164,7 +164,7 @@ def test_task_follows_from_the_target(write):
         ("a,target\n1,2\n", {"categorical": ["z"]}, r"no feature 'z' \(available: 'a'\)"),
         ("a,target\n1,2\n", {"drop": ["a"]}, "no feature beside its target 'target'"),
         ("a,target\n1,2\n", {"separator": "||"}, "separator must be one character, got '||'"),
-        ("a,target\n1,2\n", {"thousands": "."}, "decimal and thousands exclude each other"),
+        ("a,target\n1,2\n", {"thousands": "."}, "decimal and thousands must differ, got '.'"),
         ("a,target\n1,2\n", {"header": 1, "no_header": True}, "header and no_header exclude"),
         ("a,target\n1,2\n", {"encoding": "utf-88"}, "unknown encoding: utf-88"),
         ("a,target\n1,2\n", {"missing": "NA"}, "missing must be a list"),
