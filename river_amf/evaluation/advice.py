@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 from pandas.api import types
 
 from river_amf.evaluation.streams import MAX_LABELS, ROWS, shorten
-from river_amf.evaluation.table_files import Table
+from river_amf.evaluation.table_files import Table, numbers_among
 from river_amf.inputs.texts import iso_dates, numbers, read_dates
 
 _MANY_ROWS = 100  # of which it is odd that all values differ
@@ -242,10 +241,9 @@ def on_table(table: Table) -> Iterator[str]:
     """Yield notes on names of columns that seem to be values, and on line breaks in fields."""
     frame = table.frame
     names = [*frame] if table.is_text else []
-    numeric = [float(name) for name in names if re.fullmatch(r"[-+]?\d+(\.\d+)?|\d*\.\d+", name)]
-    counts = len(numeric) > 1 and bool((np.diff(numeric) == 1).all())
+    numeric = numbers_among(names)
     are_values = all(frame[name].eq(re.sub(r"\.\d+$", "", name)).any() for name in names)
-    if table.header and (are_values or (numeric and not counts)):
+    if table.header and (are_values or numeric):
         name = names[0] if are_values else f"{numeric[0]:g}"
         yield f"names of columns such as {name!r} look like values: --no-header takes them as such"
     broken = [

@@ -159,9 +159,11 @@ def _reading(name: str) -> Iterator[None]:
     except pd.errors.ParserWarning as error:
         raise EvaluationError(f"{name} has a row with more fields than its header") from error
     except UnicodeDecodeError as error:
+        is_utf16 = error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         raise EvaluationError(
             f"cannot read {name}: the byte {error.object[error.start]:#04x} is not text in"
-            f" {error.encoding}; --encoding names another, such as cp1252 or utf-16"
+            f" {error.encoding}; --encoding names another, such as"
+            f" {'utf-16' if is_utf16 else 'cp1252, of Windows'}"
         ) from error
     except ImportError as error:
         raise EvaluationError(f'reading {name} needs pyarrow: pip install "pyarrow>=16"') from error
@@ -282,13 +284,20 @@ def _width(row: list[str]) -> int:
     return n_filled if 2 * n_filled < len(row) else len(row)
 
 
+def numbers_among(names: Sequence[str]) -> list[float]:
+    """Return those names of columns that are numbers, unless they count, as years do."""
+    pattern = r"[-+]?\d+([.,]\d+)?|[-+]?[.,]\d+"
+    found = [float(name.replace(",", ".")) for name in names if re.fullmatch(pattern, name)]
+    return [] if len(found) > 1 and (np.diff(found) == 1).all() else found
+
+
 def _check_first(name: str, rows: Sequence[tuple[int, list[str]]], has_header: bool) -> None:
     """Raise EvaluationError if lines of another kind come before the header."""
     width, _ = _usual_width(rows)
     line, row = next(((line, row) for line, row in rows if _width(row) == width), (1, [""]))
     if not rows or _width(rows[0][1]) >= width:
         return
-    is_header = has_header and not any(re.fullmatch(r"[-+]?[\d.,]+", cell) for cell in row)
+    is_header = has_header and not numbers_among(row)
     skipping = f"--skip-rows {line - 1}{' --no-header' * has_header}"
     raise EvaluationError(
         f"{name} begins with lines of fewer fields than line {line}, where"

@@ -233,7 +233,7 @@ def test_values_of_a_kind_are_read_or_named(columns, hint, options, features, wr
     assert lines == [] and output.endswith(f"features: {features}")
 
 
-ROWS = "1;2;p\n3;4;q\n" * 9
+ROWS = "1;7;p\n3;4;q\n" * 9
 BARE = {"skip_rows": 1, "no_header": True}
 LAYOUTS = [  # a file, a pattern of its notes or error, options that help, and what it is then
     ("// 1\na,y\n//2\n//x,1\nb//,2\nc,3\n", "--header 2", {"comment": "//"}, "2 labels"),
@@ -241,6 +241,7 @@ LAYOUTS = [  # a file, a pattern of its notes or error, options that help, and w
     (f"Report\n\na;b;y\n{ROWS}", "--header 3", {"skip_rows": 2}, "p 9, q 9"),
     (f"Report\n{ROWS}", "--skip-rows 1 --no-header", BARE, "p 9, q 9"),
     (f"Report;;\na;b;y\n{ROWS}", "--header 2", {"header": 2}, "p 9, q 9.* 2 numbers"),
+    ("W\n\nLand,1960,1961,1962,y\n" + "A,1,2,3,p\nB,,,,q\n" * 9, "r 3 b", {"header": 3}, "p 9"),
     (f"a;b;\n{ROWS}", "", {"drop": ["a"]}, "Unnamed: 2 .*p 9, q 9"),
     (f"sep=;\na;b;y\nkg;;-\n{ROWS}", "r 2 --skip-rows 3", {"header": 2, "skip_rows": 3}, "2 n"),
     ("red;red;a\n" + "red;red;b\ntan;red;a\n" * 9, "--no-h", {"no_header": True}, "a 10"),
