@@ -294,7 +294,7 @@ def numbers_among(names: Sequence[str]) -> list[float]:
 def _check_first(name: str, rows: Sequence[tuple[int, list[str]]], has_header: bool) -> None:
     """Raise EvaluationError if lines of another kind come before the header."""
     width, _ = _usual_width(rows)
-    line, row = next(((line, row) for line, row in rows if _width(row) == width), (1, [""]))
+    line, row = next(((line, row) for line, row in rows if _width(row) >= width), (1, [""]))
     if not rows or _width(rows[0][1]) >= width:
         return
     is_header = has_header and not numbers_among(row)

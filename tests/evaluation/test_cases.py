@@ -241,7 +241,7 @@ LAYOUTS = [  # a file, a pattern of its notes or error, options that help, and w
     (f"Report\n\na;b;y\n{ROWS}", "--header 3", {"skip_rows": 2}, "p 9, q 9"),
     (f"Report\n{ROWS}", "--skip-rows 1 --no-header", BARE, "p 9, q 9"),
     (f"Report;;\na;b;y\n{ROWS}", "--header 2", {"header": 2}, "p 9, q 9.* 2 numbers"),
-    ("W\n\nLand,1960,1961,1962,y\n" + "A,1,2,3,p\nB,,,,q\n" * 9, "r 3 b", {"header": 3}, "p 9"),
+    ("W\n\nLand,1960,1961,1962,y,\n" + "A,1,2,3,p\nB,,,,q\n" * 9, "r 3 b", {"header": 3}, "p 9"),
     (f"a;b;\n{ROWS}", "", {"drop": ["a"]}, "Unnamed: 2 .*p 9, q 9"),
     (f"sep=;\na;b;y\nkg;;-\n{ROWS}", "r 2 --skip-rows 3", {"header": 2, "skip_rows": 3}, "2 n"),
     ("red;red;a\n" + "red;red;b\ntan;red;a\n" * 9, "--no-h", {"no_header": True}, "a 10"),
