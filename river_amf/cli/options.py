@@ -66,7 +66,11 @@ def add_file_arguments(
         " --missing=-9,-99 if the first begins with a minus",
         **LIST,
     )
-    add("--separator", "between fields (by default the best of , ; and tab)", metavar="CHAR")
+    add(
+        "--separator",
+        "between fields: a character, tab or space (the best of , ; and tab)",
+        metavar="CHAR",
+    )
     add("--decimal", "before the fraction of a number (a point)", metavar="CHAR", default=".")
     add("--thousands", "between the thousands of a number", metavar="CHAR")
     add("--comment", "at the beginning of lines to leave out", metavar="TEXT")

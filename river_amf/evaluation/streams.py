@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -196,9 +197,9 @@ class Stream:
             kind = kinds.get(name, "number" if is_number else "category")
             present = values.dropna()
             example = as_category(present.iloc[0]) if len(present) else ""
-            if kind == "date" and name not in frame:  # of which there are only the parts
-                example = pd.Timestamp(0) + pd.Timedelta(days=present.iloc[0])
-                example = example if f"{name}.hour" in frame else example.date()
+            if kind == "date" and name not in frame and len(present):  # of which there are parts
+                time = dt.datetime(1970, 1, 1) + dt.timedelta(float(present.iloc[0]))
+                example = time if f"{name}.hour" in frame else time.date()
             n_missing = len(values) - len(present) + self.n_unlabeled * (values is targets)
             texts = [printable(shorten(str(text), 40)) for text in (name, example)]
             lines.append([texts[0], kind, n_missing, present.nunique(), texts[1]])

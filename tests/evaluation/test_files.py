@@ -89,9 +89,7 @@ def test_encodings(encoding, write):
     assert plain(stream) == [({"größe": 1.5}, "jä"), ({"größe": 2.0}, "né")]
     if encoding != "utf-8-sig":
         other = "cp1252" if encoding == "latin-1" else encoding
-        with pytest.raises(
-            EvaluationError, match=f"in utf-8; --encoding .* {other}"
-        ):
+        with pytest.raises(EvaluationError, match=f"in utf-8; --encoding .* {other}"):
             load_stream(path)
 
 
