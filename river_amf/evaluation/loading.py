@@ -139,6 +139,8 @@ def load_stream(
         **{"dates": dates, "date_format": date_format, "day_first": day_first},
         "thousands": thousands,
     }
+    if (date_format or day_first) and not dates:
+        raise EvaluationError("date_format and day_first are for the columns in dates: choose some")
     dataset = open_dataset(str(source))
     if dataset is not None:
         stream = read_dataset(dataset, limit)

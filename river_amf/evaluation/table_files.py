@@ -392,7 +392,10 @@ def settle(
     texts = pd.Series([str(as_category(value)).strip() for value in distinct], dtype=object)
     texts = texts[~texts.isin({*_MISSING, *missing})]
     for name in readers if kind is None else [kind] * (kind != "category"):
-        values = readers[name](texts, table.layout)
+        try:
+            values = readers[name](texts, table.layout)
+        except ValueError as error:
+            raise EvaluationError(f"date_format is of no use: {error}") from error
         odd = texts[values.isna()]
         if kind and len(odd):
             row = column.index[codes == odd.index[0]][0] + 1
