@@ -27,7 +27,8 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
-    options.add_file_arguments(parser, "a file, or a saved model", explains=True)
+    about = "CSV, ARFF, JSON or parquet, gzipped or zipped too; - for standard input; or a model"
+    options.add_file_arguments(parser, about, explains=True)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -115,7 +115,7 @@ def _separated(columns: _Columns) -> str | None:
 
 
 def _amounts(columns: _Columns) -> str | None:
-    is_odd = _match(columns, _AMOUNT)
+    is_odd = _match(columns, _AMOUNT) and not _separated(columns)
     if not is_odd or columns[0].odd.str.extract(_AMOUNT)["unit"].nunique() > _MAX_UNITS:
         return None
     return (
@@ -126,7 +126,11 @@ def _amounts(columns: _Columns) -> str | None:
 
 def _dates(columns: _Columns) -> str | None:
     orders = {"": False, " --day-first": True} if _match(columns, _OTHER_DATE) else {}
-    fit = [way for way, order in orders.items() if _are_read(columns, read_dates, day_first=order)]
+    fit = [
+        way
+        for way, order in orders.items()
+        if _are_read(columns, read_dates, day_first=order, date_format=None)
+    ]
     if not fit:
         return None
     has_order = any(re.match(r"\d\d?[-./ ]\d", c.example) for c in columns)

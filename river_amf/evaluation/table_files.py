@@ -336,7 +336,10 @@ def _read_csv(file: IO[str], options: dict[str, Any]) -> pd.DataFrame:
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         frame: pd.DataFrame = pd.read_csv(file, skipinitialspace=True, **options)
-    return frame.set_axis(frame.columns.astype(str).str.strip(), axis="columns")
+    names = frame.columns.astype(str).str.strip()
+    if names.has_duplicates:  # but for blanks at the end, of which pandas numbers others
+        raise ValueError(f"two columns are named {names[names.duplicated()][0]!r}")
+    return frame.set_axis(names, axis="columns")
 
 
 def _read_json(name: str, file: IO[str], n_before: int = 0) -> pd.DataFrame:
@@ -402,7 +405,7 @@ def settle(
             raise EvaluationError(
                 f"row {row} of {table.name} has {shown(odd.iloc[0])} in {column.name!r}, {wanted}"
             )
-        if kind or len(texts) > len(odd) == 0:
+        if kind or odd.empty:
             values = _without(missing, values, table) if name == "number" else values
             break
     else:

@@ -167,6 +167,7 @@ def test_task_follows_from_the_target(write):
         ("a,target\n1,2\n", {"separator": "||"}, "separator must be one character, got '||'"),
         ("a,target\n1,2\n", {"thousands": "."}, "decimal and thousands must differ, got '.'"),
         ("a,target\n1,2\n", {"header": 1, "no_header": True}, "header and no_header exclude"),
+        ("a ,a,target\n1,2,3\n", {}, "two columns are named 'a'"),
         ("a,target\n1,2\n", {"day_first": True}, "for the columns in dates"),
         ("a,target\n1,2\n", {"dates": ["a"], "date_format": "%Q"}, "date_format.* 'Q' is a bad"),
         ("a,target\n1,2\n", {"encoding": "utf-88"}, "unknown encoding: utf-88"),
