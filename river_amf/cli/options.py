@@ -74,6 +74,7 @@ def add_file_arguments(
     add("--decimal", "before the fraction of a number (a point)", metavar="CHAR", default=".")
     add("--thousands", "between the thousands of a number", metavar="CHAR")
     add("--comment", "at the beginning of lines to leave out", metavar="TEXT")
+    add("--no-quotes", "quotes are part of the text, not around fields", action="store_true")
     add("--encoding", "of the file, such as cp1252 (utf-8)", metavar="NAME")
     add("--header", "the line that has the names of columns", metavar="N", type=positive_int)
     add("--no-header", "columns are named 0, 1, 2 and so on", action="store_true")

@@ -259,6 +259,6 @@ def on_table(table: Table) -> Iterator[str]:
     if 0 < len(broken) <= max(1, _FEW * len(frame)):
         row, name = min(broken)
         yield (
-            f"row {row + 1} has line breaks in its {name!r}, as few rows have: a stray"
-            " quote there hides the rows after it, so remove it from the file"
+            f"row {row + 1} has line breaks in its {name!r}, as few rows have: if a stray quote"
+            " hides the rows after it, --no-quotes takes quotes as they are"
         )

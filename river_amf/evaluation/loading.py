@@ -63,6 +63,7 @@ def load_stream(
     decimal: str = ".",
     thousands: str | None = None,
     comment: str | None = None,
+    no_quotes: bool = False,
     dates: Sequence[str] = (),
     date_format: str | None = None,
     day_first: bool = False,
@@ -109,6 +110,8 @@ def load_stream(
         The line of a CSV file that has the names of columns, which skips those before; whether the
         first row is a sample, so that columns are `"0"`, `"1"` and so on; and how many lines to
         skip at the beginning, but for the header in `header`.
+    no_quotes
+        Whether quotes of a CSV file are part of the text, rather than around fields.
     date_format, day_first
         The format of `dates`, as in `strftime`; and whether the day comes before the month.
     task
@@ -137,7 +140,7 @@ def load_stream(
         **{"separator": separator, "encoding": encoding, "decimal": decimal, "comment": comment},
         **{"header": header, "no_header": no_header, "skip_rows": skip_rows, "missing": missing},
         **{"dates": dates, "date_format": date_format, "day_first": day_first},
-        "thousands": thousands,
+        **{"thousands": thousands, "no_quotes": no_quotes},
     }
     if (date_format or day_first) and not dates:
         raise EvaluationError("date_format and day_first are for the columns in dates: choose some")

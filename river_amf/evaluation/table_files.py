@@ -36,7 +36,7 @@ Layout = dict[str, Any]
 _OF_VALUES: Layout = {"missing": (), "dates": (), "date_format": None, "day_first": False}
 LAYOUT: Layout = {
     **{"separator": None, "encoding": None, "header": None, "no_header": False, "skip_rows": 0},
-    **{"decimal": ".", "thousands": None, "comment": None},
+    **{"decimal": ".", "thousands": None, "comment": None, "no_quotes": False},
     **_OF_VALUES,
 }
 
@@ -171,6 +171,8 @@ def _reading(name: str) -> Iterator[None]:
         if "out of memory" in str(error):  # which pandas raises as a ValueError
             raise MemoryError(f"cannot read {name}") from error
         reason = getattr(error, "strerror", None) or str(error).strip()
+        if "inside string" in reason:
+            reason += "; --no-quotes takes quotes as they are"
         raise EvaluationError(f"cannot read {name}: {reason}") from error
 
 
@@ -253,7 +255,9 @@ def _csv_options(name: str, file: IO[str], layout: Layout) -> tuple[dict[str, An
     if not skipped:
         _check_first(name, rows, has_header)
     line = header or rows[0][0] if has_header and rows else 0
-    return {"header": 0 if has_header else None, "sep": separator, "skiprows": skipped}, line
+    options: dict[str, Any] = {"header": 0 if has_header else None, "sep": separator}
+    quoting = csv.QUOTE_NONE if layout["no_quotes"] else csv.QUOTE_MINIMAL
+    return options | {"skiprows": skipped, "quoting": quoting}, line
 
 
 def _first_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:

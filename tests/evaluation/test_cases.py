@@ -114,6 +114,7 @@ SECOND = [  # options, the first line or how it begins, and the notes or the err
     ("pebbles.csv", {}, "", ["--no-header"]),
     ("pebbles.csv", {"no_header": True}, "river 28", []),
     ("parts.tsv", {}, "", ["row 12 has line breaks in its 'part'", "--text"]),
+    ("parts.tsv", {"no_quotes": True}, "no 31, yes 29", []),
     ("readings.json", {}, "1 number, 1 category", []),
     ("alarm.txt", {}, "", ["all rows have 'none'"]),
     ("alarm.txt", {"separator": "tab"}, "1 number, 1", ["all rows have 'none'"]),

@@ -158,7 +158,7 @@ def test_task_follows_from_the_target(write):
     [
         ("a,target\n1,2,3\n", {}, "more fields than its header"),
         ("a,target\n1,2\n1,2,3\n", {}, "Expected 2 fields in line 3, saw 3"),
-        ('a,target\n"1,2\n', {}, "EOF inside string"),
+        ('a,target\n"1,2\n', {}, "EOF inside string.* --no-quotes"),
         (f"a,target\n1,x\n1{400 * '0'},y\n", {}, r"row 2 .* in 'a', or one too large"),
         (b"\x89PNG,\r\n\x1a\n\xff,\xfe", {}, "byte 0x89 is not text in utf-8; --encoding"),
         ("a,target\n1,2\n", {"target": "targte"}, "no target column 'targte' .* mean 'target'"),
