@@ -24,7 +24,7 @@ _SUBCOMMANDS = {
     evaluate: "run one model over a stream and print its metrics along the way",
     compare: "run several models over one stream and print a table of their metrics",
     predict: "predict the rows of a file with a saved model",
-    inspect: "show what is in a saved model",
+    inspect: "show the columns of a file, or what is in a saved model",
 }
 
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from river_amf.cli import options
-from river_amf.evaluation import compare
+from river_amf.evaluation import BUNDLED, STREAMS, compare
 from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.report import report_of
 
@@ -21,13 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     options.add_stream_arguments(parser)
     usual = "; ".join(f"{name}: {', '.join(task.usual)}" for name, task in TASKS.items())
-    names = "; ".join(f"{name}: {', '.join(task.descriptions)}" for name, task in TASKS.items())
-    parser.add_argument(
-        "--models",
-        type=options.comma_separated,
-        metavar="A,B",
-        help=f"models to run (default: {usual}); {names}",
+    about = ". ".join(
+        f"For {task.name}: "
+        + "; ".join(f"{name}: {text}" for name, text in task.descriptions.items())
+        for task in TASKS.values()
     )
+    about = f"models to run (default: {usual}). {about}"
+    parser.add_argument("--models", **options.LIST | {"default": None}, help=about)
+    parser.epilog = f"Streams: {', '.join((*BUNDLED, *STREAMS))}. {parser.epilog}"
     parser.add_argument("--csv", metavar="FILE", help="write the table to a CSV file")
 
 

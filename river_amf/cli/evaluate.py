@@ -23,27 +23,21 @@ from river_amf.evaluation.streams import CLASSIFICATION, ROWS
 from river_amf.inputs.encoding import ascending
 
 DESCRIPTION = (
-    "Run one model over a stream: it predicts each sample and then learns it (test-then-train)."
-    " Metrics, time and memory are printed along the way, and naive baselines at the end. Ctrl-C or"
-    " a row that cannot be read ends the run; its results so far are kept."
+    "Run one model over a stream: it predicts each sample, then learns it, and metrics are printed"
+    " along the way. After Ctrl-C or a row that cannot be read, the results so far are kept."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     options.add_stream_arguments(parser)
-    models = (
-        f"For {task.name}: "
-        + "; ".join(f"{name}: {text}" for name, text in task.descriptions.items())
-        for task in TASKS.values()
-    )
     add = parser.add_argument
-    about = ". ".join([*models, "(default: adaptive)"])
+    about = "one that `river-amf compare --help` lists (adaptive)"
     add("--model", type=str.lower, metavar="NAME", default="adaptive", help=about)
     add("--n-estimators", type=int, metavar="N", help="number of trees of our forests")
-    add("--predictions", metavar="FILE", help="write all predictions to a CSV file")
+    add("--predictions", metavar="CSV", help="write all predictions to a CSV file")
     options.add_keep(parser)
-    add("--save", metavar="MODEL", help="save the model at the end, for `river-amf predict`")
+    add("--save", metavar="MODEL", help="save the model, for `river-amf predict`")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -101,7 +95,7 @@ def _print_table(
     every = round_interval(stream.n_samples) if stream.later is None else ROWS
     labels = ascending({*stream.targets}) if stream.task == CLASSIFICATION else []
     records, learned = itertools.tee(stream.records())  # labels may be delayed
-    path, keep, targets = arguments.predictions, arguments.keep, list[Any]()
+    path, keep, targets = arguments.predictions, stream.keep, list[Any]()
 
     def show(*cells: str) -> None:
         print("  ".join(map(str.rjust, cells, widths)), flush=True)

@@ -1,36 +1,47 @@
-"""The subcommand `river-amf inspect`: what is in the file of a saved model."""
+"""The subcommand `river-amf inspect`: the columns of a file, or what is in a saved model."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
 from river.utils.pretty import humanize_bytes
 
 from river_amf import persistence
+from river_amf.cli import options
 from river_amf.evaluation import EvaluationError
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs.kinds import printable, shown
 
 DESCRIPTION = (
-    "Show the model in a file: its class, parameters and trees, and how `river-amf evaluate` read"
-    " what it learned. The file is read as a whole and checked, and no code in it is run."
+    "Show the columns of a file as `river-amf evaluate` reads them: name, how it is read, number of"
+    " missing and of distinct values, and an example. Of a saved model, show its class, parameters"
+    " and trees, and how what it learned was read; it is checked, and no code in it is run."
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
-    parser.add_argument("file", metavar="FILE", help="a file written by the method save of a model")
+    about = "CSV, ARFF, JSON or parquet, gzipped or zipped too; - for standard input; or a model"
+    options.add_file_arguments(parser, about, explains=True)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what is in the file, and return the exit status."""
-    model, header = read_model(arguments.file)
-    name, release = os.path.basename(arguments.file), header["river_amf"]
-    about = f"{humanize_bytes(os.path.getsize(arguments.file))}, format {header['format']}"
+    path = arguments.stream
+    if not _is_model(path):
+        stream = options.load_chosen(arguments)
+        print(*options.title_lines(stream, arguments), sep="\n")
+        print(stream.columns().to_string(index=False))
+        return 0
+    model, header = read_model(path)
+    name, release = os.path.basename(path), header["river_amf"]
+    about = f"{humanize_bytes(os.path.getsize(path))}, format {header['format']}"
     print(printable(f"{name}: {about}, written by river_amf {release[:40]}"))
     print(repr(model))
     for line in _reading_of(header["notes"]):
@@ -39,6 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
         trees = pd.DataFrame([tree.summary for tree in model])
         print(trees.to_string(float_format="{:g}".format))
     return 0
+
+
+def _is_model(path: str) -> bool:
+    """Return whether a file begins like one of ours."""
+    with suppress(OSError, ValueError), open(path, "rb") as file:
+        return re.match(rb"(?s)PK\x03\x04.*(header\.json|\.amf)", file.read(99)) is not None
+    return False
 
 
 def read_model(path: str) -> tuple[Any, Mapping[str, Any]]:

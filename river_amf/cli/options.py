@@ -18,105 +18,106 @@ from river_amf.evaluation.table_files import LAYOUT
 from river_amf.inputs.kinds import is_real, printable
 
 _OF_FILES = (*LAYOUT, "drop", "text")
-_MOST_WARNINGS = 5
+
+
+def comma_separated(text: str) -> list[str]:
+    """Return the names in a comma-separated list."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+LIST: Any = {"type": comma_separated, "action": "extend", "default": [], "metavar": "A,B"}
+_COLUMNS: Any = {"action": "append", "default": [], "metavar": "A,B"}  # names may have commas
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that choose the samples, the metrics and the page."""
+    add_file_arguments(parser, "a file, - for standard input, or a stream such as Bananas")
     add = parser.add_argument
-    names = ", ".join((*evaluation.BUNDLED, *evaluation.STREAMS))
-    add(
-        "stream",
-        nargs="?",
-        metavar="STREAM",
-        default="Bananas",
-        help="a CSV or ARFF file, or .parquet or .jsonl, gzipped if its name ends in .gz; - for"
-        f" standard input; or a stream: {names} (default: Bananas)",
-    )
-    add(
-        "--target",
-        metavar="COLUMN",
-        help="column to predict (default: 'target' if there is one, else the last column); rows"
-        " in which it is missing are skipped",
-    )
-    add(
-        "--task",
-        choices=TASKS,
-        help="classification predicts labels, regression numbers (default: regression if the target"
-        " has fractions, or more than 50 distinct numbers in the first 1000 rows)",
-    )
-    names_of: Any = {"type": comma_separated, "default": [], "metavar": "A,B"}
-    add("--categorical", help="columns of numbers to treat as categories", **names_of)
-    add("--drop", help="columns to leave out", **names_of)
-    add(
-        "--text",
-        metavar="COLUMN",
-        help="a column to take apart into a bag of words, in which an absent word counts as 0, and"
-        " so does a missing number",
-    )
+    add("--shuffle", action="store_true", help="mix the rows of a file that has no order")
+    add("--seed", type=int, metavar="N", default=1, help="of the model and of --shuffle (1)")
+    add("--delay", type=int, metavar="N", default=0, help="predictions until a label comes (0)")
+    add("--metrics", **LIST, help="further ones of river, such as MacroF1 or MAPE")
+    add("--html", metavar="PAGE", help="write a page with figures along the stream")
+    hidden = (a.option_strings[0] for a in parser._actions if a.help == argparse.SUPPRESS)
+    parser.epilog = f"For odd files, see `river-amf inspect --help`: {', '.join(hidden)}"
+
+
+def add_file_arguments(
+    parser: argparse.ArgumentParser, about: str, *, explains: bool = False
+) -> None:
+    """Add the arguments on a file; few read it in another way, and are explained in one place."""
+    parser.usage = "%(prog)s FILE [OPTIONS]"
+
+    def add(name: str, text: str, **kwargs: Any) -> None:
+        parser.add_argument(name, help=text if explains else argparse.SUPPRESS, **kwargs)
+
+    main = parser.add_argument
+    main("stream", nargs="?", metavar="FILE", type=_source, default="", help=about)
+    main("--target", metavar="COLUMN", help="to predict (target, class, label or y, else the last)")
+    main("--task", choices=TASKS, metavar="TASK", help=f"{' or '.join(TASKS)}")
+    main("--drop", **_COLUMNS, help="columns to leave out, such as ids")
+    main("--categorical", **_COLUMNS, help="columns of numbers to treat as categories")
+    main("--text", metavar="COLUMN", help="column to take apart into a bag of words")
+    main("--limit", type=positive_int, metavar="N", help="use only the first N rows")
     add(
         "--missing",
-        help="texts that mean a missing value, beside an empty field, ?, NA, nan, null and the"
-        " like; --missing=-9,-99 if the first begins with a minus",
-        **names_of,
-    )
-    add("--separator", metavar="CHAR", help="between fields (default: the best of , ; and tab)")
-    add("--decimal", metavar="CHAR", help="before the fraction of a number (default: a point)")
-    add("--thousands", metavar="CHAR", help="between the thousands of a number")
-    add("--comment", metavar="CHAR", help="at the beginning of comments")
-    add("--encoding", metavar="NAME", help="encoding of the file (default: utf-8)")
-    add(
-        "--no-header",
-        action="store_true",
-        help="the first row is a sample, and the columns are named 0, 1, 2 and so on",
-    )
-    add("--seed", type=int, metavar="N", default=1, help="(default: 1)")
-    add(
-        "--delay",
-        type=int,
-        default=0,
-        metavar="N",
-        help="number of predictions until the label of a sample comes (default: it comes at once)",
-    )
-    add("--limit", type=positive_int, metavar="N", help="use only the first N samples")
-    add(
-        "--metrics",
-        help="additional river metrics for the task, such as MacroF1,CohenKappa or MAPE,SMAPE",
-        **names_of,
+        "texts that mean a missing value, beside an empty field, ?, NA, nan, null and the like;"
+        " --missing=-9,-99 if the first begins with a minus",
+        **LIST,
     )
     add(
-        "--html",
-        metavar="FILE",
-        help="write a page with figures along the stream, beside models that look at no features"
-        " (needs the extra `html`)",
+        "--separator",
+        "between fields: a character, tab or space (the best of , ; and tab)",
+        metavar="CHAR",
     )
+    add("--decimal", "before the fraction of a number (a point)", metavar="CHAR", default=".")
+    add("--thousands", "between the thousands of a number", metavar="CHAR")
+    add("--comment", "at the beginning of lines to leave out", metavar="TEXT")
+    add("--no-quotes", "quotes are part of the text, not around fields", action="store_true")
+    add("--encoding", "of the file, such as cp1252 (utf-8)", metavar="NAME")
+    add("--header", "the line that has the names of columns", metavar="N", type=positive_int)
+    add("--no-header", "columns are named 0, 1, 2 and so on", action="store_true")
+    add(
+        "--skip-rows",
+        "skip the first N lines of the file, but for the line of --header",
+        **{"type": positive_int, "metavar": "N", "default": 0},
+    )
+    add("--dates", "columns of dates or times, as in Jan 1 2000, 1990-01 or 13:08", **_COLUMNS)
+    add("--date-format", "of these, such as %%d.%%m.%%y", metavar="FORMAT")
+    add("--day-first", "1.12. is the first of December in these", action="store_true")
+
+
+def _source(text: str) -> str:
+    """Return the name of a file or a stream, or raise if it was forgotten."""
+    if not text:
+        raise argparse.ArgumentTypeError("is missing; `river-amf evaluate Bananas` is an example")
+    return text
 
 
 def add_keep(parser: argparse.ArgumentParser) -> None:
     """Add the option that copies columns."""
-    about = "columns to copy beside the predictions, such as an id"
-    parser.add_argument("--keep", type=comma_separated, default=[], metavar="A,B", help=about)
+    parser.add_argument("--keep", **_COLUMNS, help="columns to copy beside the predictions")
 
 
 def file_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of files that were given, by the names that `load_stream` has for them."""
     chosen = {name: getattr(arguments, name) for name in _OF_FILES}
-    return {name: value for name, value in chosen.items() if value not in (None, False, [])}
+    return {name: value for name, value in chosen.items() if value and value != LAYOUT.get(name)}
 
 
 def load_chosen(arguments: argparse.Namespace) -> Stream:
     """Return the chosen stream, and print notes about it."""
     options = {"task": arguments.task, "keep": getattr(arguments, "keep", ())}
+    if getattr(arguments, "shuffle", False):
+        options["shuffle"] = arguments.seed
     options |= file_options(arguments)
     with warnings.catch_warnings(record=True) as odd:
         warnings.simplefilter("always")
         stream = evaluation.load_stream(
             arguments.stream, arguments.target, arguments.categorical, arguments.limit, **options
         )
-    for warning in odd[:_MOST_WARNINGS]:
+    for warning in odd:
         print_line(f"river-amf: {' '.join(str(warning.message).split())}")
-    if len(odd) > _MOST_WARNINGS:
-        print_line(f"river-amf: and {len(odd) - _MOST_WARNINGS} more such columns")
     return stream
 
 
@@ -130,11 +131,6 @@ def title_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
         lines += [f"{stream.task}, as these numbers suggest; or choose --task {other}"]
     more = " and those to come" * (stream.later is not None)
     return [*map(printable, lines), f"{printable(stream.name)}: {stream.n_samples} samples{more}"]
-
-
-def comma_separated(text: str) -> list[str]:
-    """Return the names in a comma-separated list."""
-    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def positive_int(text: str) -> int:

@@ -14,7 +14,7 @@ from river.conf import Interval
 from river_amf.cli import options
 from river_amf.cli.inspect import read_model
 from river_amf.evaluation import EvaluationError
-from river_amf.evaluation.loading import load_features
+from river_amf.evaluation.loading import load_features, split_names
 from river_amf.evaluation.prequential import has_intervals, predictor
 from river_amf.evaluation.streams import Record, shorten
 from river_amf.inputs.kinds import printable
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise EvaluationError(f"{name} is damaged: {error!r}") from error
     _check_columns(reading, names, rows.name)
     labels = [*model.predict_proba_one({})] if isinstance(model, base.Classifier) else []
-    write = prediction_writer(sys.stdout, arguments.keep, rows.target in names, model, labels)
+    write = prediction_writer(sys.stdout, rows.keep, rows.target in names, model, labels)
     predict = predictor(model)
     for record in rows.records():
         prediction, beside, _ = predict(record.row, record.x)
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _check_columns(reading: dict[str, Any], names: list[str], name: str) -> None:
     """Raise if the model has none of the columns of a file; note those that differ."""
     expected = [*reading["kinds"], *filter(None, [reading.get("text")])]
-    others = {*expected, reading["target"], *reading.get("drop", ())}
+    others = {*expected, reading["target"], *split_names(reading.get("drop", ()), names)}
     lacking = [column for column in expected if column not in names]
     if len(lacking) == len(expected):
         raise EvaluationError(

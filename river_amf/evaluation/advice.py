@@ -1,156 +1,264 @@
-"""Tests of what is odd about the columns of a file, each with the option that helps."""
+"""Notes on what is odd about a file and its columns, each with the option that helps."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 from pandas.api import types
 
 from river_amf.evaluation.streams import MAX_LABELS, ROWS, shorten
-from river_amf.evaluation.table_files import Table, numbers, read_dates
+from river_amf.evaluation.table_files import Table, numbers_among
+from river_amf.inputs.texts import iso_dates, numbers, read_dates
 
 _MANY_ROWS = 100  # of which it is odd that all values differ
+_ENOUGH_ROWS = 20  # to call an order or many labels odd
 _NEARLY = 0.9  # of the values
+_FEW = 0.05  # of the rows
 _MANY_WORDS = 4  # on average, in a sentence
 _MAX_MARKERS = 5  # distinct texts that may mean missing numbers
+_MAX_UNITS = 3  # of a column, or rows of them under the names of columns
+_MOST_NAMED = 3  # columns in a note
 
-_UNIT = r"([A-Z]{3}|[$€£¥₹%])"
-_AMOUNT = rf"[-+]?{_UNIT}\s*[-+]?\d[\d.,']*|[-+]?\d[\d.,']*\s*{_UNIT}"
-_SEPARATED = r"[-+]?(\d{1,3}([.,]\d{3})+([.,]\d+)?|\d*,\d+)"
-_OTHER_DATE = r"(\d{4}[-./]\d\d?[-./]\d\d?|\d\d?[-./](\d\d?|[A-Za-z]{3})[-./](\d\d){1,2})([ T].*)?"
+_LAYOUTS: Sequence[dict[str, dict[str, Any]]] = (  # the simplest first
+    {
+        "--decimal=,": {"decimal": ",", "thousands": None},
+        "--thousands=,": {"decimal": ".", "thousands": ","},
+        '--thousands="\'"': {"decimal": ".", "thousands": "'"},
+    },
+    {
+        "--decimal=, --thousands=.": {"decimal": ",", "thousands": "."},
+        '--decimal=, --thousands="\'"': {"decimal": ",", "thousands": "'"},
+    },
+)
+_DIGITS = r"(\d{1,3}([,.'\u2019\s]\d{3})+|\d+)?([.,]\d+)?"
+_UNIT = r"(?P<unit>\s+\S{1,6}|[kKMBGT]|[^\W\d_]{2,4}|\s*[%‰°€$£¥₹]\w?)?"
+_AMOUNT = rf"\(?[-+\u2212]?(([A-Z]{{3}}|[$€£¥₹])\s*)?[-+\u2212]?(?=\.?\d){_DIGITS}{_UNIT}\)?"
+_SEPARATED = r"[-+\u2212]?(\d{1,3}([.,'\u2019\s]\d{3})+([.,]\d+)?|\d*,\d+)"
+_WORD = r"(\d+|[A-Za-z]{3,9})"
+_OTHER_DATE = rf"{_WORD}[-./ ]{_WORD}((, |[-./ ])\d+)?(,? \d\d?:\d\d.*)?|\d\d?:\d\d(:\d\d)?"
 
 
 class Facts(NamedTuple):
-    """The properties of a column that the tests need."""
+    """The properties of a column that the rules need."""
 
+    table: Table
+    name: str
     values: pd.Series  # without missing ones
-    texts: pd.Series  # the distinct texts of a category, unless it is declared one
+    texts: pd.Series  # the distinct texts of a category, unless it is one by choice
     odd: pd.Series  # those that are no numbers, or dates
+
+    @property
+    def example(self) -> str:
+        """The first odd text."""
+        return shorten(self.odd.iloc[0], 60)
 
 
 def facts_of(table: Table, name: str, values: pd.Series, kind: str) -> Facts:
     """Return the facts about a column as it is settled."""
     values = values.dropna()
-    is_declared = isinstance(table.frame[name].dtype, pd.CategoricalDtype)
-    is_text = kind == "category" and not is_declared
+    is_text = kind == "category" and name not in table.texts
     odd = texts = pd.Series(values.unique() if is_text else [], dtype=object)
     if len(texts):
-        is_other = numbers(texts, table).isna()
+        is_other = numbers(texts, table.layout).isna()
         if is_other.all():
-            is_other = read_dates(texts, table).isna()
+            is_other = iso_dates(texts, table.layout).isna()
             is_other |= is_other.mean() > 0.5  # such as a word among dates
         odd = texts[is_other]
-    return Facts(values, texts, odd)
+    return Facts(table, name, values, texts, odd)
 
 
-_Test = Callable[[Facts], Any]  # returns an example, or None
+# Rules: what is odd about each of some columns, or None
+
+_Columns = Sequence[Facts]
 
 
-def _written(pattern: str) -> _Test:
-    """Return a test of whether all texts that are no numbers match a pattern."""
-
-    def test(facts: Facts) -> str | None:
-        is_meant = len(facts.odd) > 0 and facts.odd.str.fullmatch(pattern).all()
-        return facts.odd.iloc[0] if is_meant else None
-
-    return test
+def _match(columns: _Columns, pattern: str) -> bool:
+    """Return whether all texts that are no numbers match a pattern."""
+    return all(len(c.odd) > 0 and c.odd.str.fullmatch(pattern).all() for c in columns)
 
 
-def _counts_rows(facts: Facts) -> Any:
-    values = facts.values
-    if len(values) < _MANY_ROWS or not types.is_integer_dtype(values):
+def _are_read(columns: _Columns, reader: Callable[..., pd.Series], **layout: object) -> bool:
+    """Return whether all texts are read in another layout."""
+    return all(reader(c.texts, c.table.layout | layout).notna().all() for c in columns)
+
+
+def _units(columns: _Columns) -> str | None:
+    header = columns[0].table.header
+    if not header or _markers(columns) is None:
         return None
-    return values.iloc[0] if (values - values.index).nunique() == 1 else None
-
-
-def markers(facts: Facts) -> str | None:
-    """Return the few texts of a column of numbers, or dates, with commas."""
-    n_others = len(facts.texts) - len(facts.odd)
-    if not 0 < len(facts.odd) <= _MAX_MARKERS or n_others == 0:
+    line = header + 1 + max(c.values.index[c.values.isin(c.odd)].max() for c in columns)
+    if line > header + _MAX_UNITS:
         return None
-    is_rare = facts.values.isin(facts.odd).mean() <= 1 - _NEARLY
-    return ",".join(facts.odd) if is_rare or n_others > 2 * len(facts.odd) else None
+    option = f"--header {header} --skip-rows {line}"
+    return f"the first rows have text where others have numbers: {option} skips them"
 
 
-def _is_sentence(facts: Facts) -> str | None:
-    if facts.odd.empty or len(facts.texts) <= len(facts.values) / 2:
-        return None
-    n_words = facts.texts[:ROWS].str.count(r"\S+").mean()
-    return facts.odd.iloc[0] if n_words >= _MANY_WORDS else None
+def _markers(columns: _Columns) -> str | None:
+    for c in columns:
+        n_others = len(c.texts) - len(c.odd)
+        is_rare = c.values.isin(c.odd).mean() <= 1 - _NEARLY or n_others > 2 * len(c.odd)
+        if not (0 < len(c.odd) <= _MAX_MARKERS and n_others and is_rare):
+            return None
+    texts = ",".join(dict.fromkeys(text for c in columns for text in c.odd))
+    return f"numbers (or dates) and some text: --missing={texts} reads that as missing"
 
 
-def _all_differ(facts: Facts) -> int | None:
-    n, n_values = facts.values.nunique(), len(facts.values)
-    return n if n_values >= _MANY_ROWS and n > _NEARLY * n_values else None
-
-
-def _spellings(facts: Facts) -> str | None:
-    by_letters = facts.texts.groupby(facts.texts.str.casefold(), sort=False)
-    return next((" and ".join(map(repr, g[:2])) for _, g in by_letters if len(g) > 1), None)
-
-
-_NUMBERS_AS_TEXT = (
-    (
-        _written(_SEPARATED),
-        "values such as {!r} are text: --decimal=, or --thousands=, (or both, as --decimal=,"
-        " --thousands=.) reads them as numbers",
-    ),
-    (
-        _written(_AMOUNT),
-        "amounts such as {!r} are text: write the number alone, its unit in the name of the column",
-    ),
-)
-_FEATURES = (
-    (_counts_rows, "it counts the rows, from {}: --drop leaves it out"),
-    *_NUMBERS_AS_TEXT,
-    (markers, "it holds numbers (or dates) and some text: --missing={} reads that as missing"),
-    (
-        _written(_OTHER_DATE),
-        "values such as {!r} look like dates: written as 2024-05-17 or 2024-05-17 13:30 they are"
-        " read as such",
-    ),
-    (_is_sentence, "values such as {!r} look like text: --text takes a column as a bag of words"),
-    (
-        lambda facts: None if facts.texts.empty else _all_differ(facts),
-        "{} distinct texts, nearly all rows differ: --drop leaves it out",
-    ),
-)
-_LABELS = (
-    *_NUMBERS_AS_TEXT,
-    (_spellings, "the labels {} differ in case alone, and are two"),
-    (_all_differ, "{} labels, nearly all rows differ: --target names another column"),
-)
-
-
-def on_feature(facts: Facts) -> str | None:
-    """Return the advice on a feature, if anything is odd about it."""
-    return _first(_FEATURES, facts)
-
-
-def on_labels(facts: Facts) -> tuple[str | None, bool]:
-    """Return the advice on labels, if any, and whether they seem to be quantities as text."""
-    are_numbers = _first(_NUMBERS_AS_TEXT, facts) is not None
-    return _first(_LABELS, facts), are_numbers and len(facts.texts) > MAX_LABELS
-
-
-def _first(rows: Sequence[tuple[_Test, str]], facts: Facts) -> str | None:
-    """Return the text of the first row whose test finds an example."""
-    for test, text in rows:
-        example = test(facts)
-        if example is not None:
-            return text.format(shorten(example, 60) if isinstance(example, str) else example)
+def _separated(columns: _Columns) -> str | None:
+    for group in _LAYOUTS if _match(columns, _SEPARATED) else ():
+        ways = [way for way, layout in group.items() if _are_read(columns, numbers, **layout)]
+        if ways:
+            return f"values such as {columns[0].example!r} are text: {' or '.join(ways)} reads them"
     return None
 
 
-def on_names(names: Sequence[str]) -> str | None:
-    """Return a hint if the names of columns are numbers, but do not count."""
-    values = [float(name) for name in names if re.fullmatch(r"[-+]?\d+(\.\d+)?|\d*\.\d+", name)]
-    if not values or (len(values) > 1 and (np.diff(values) == 1).all()):
+def _amounts(columns: _Columns) -> str | None:
+    is_odd = _match(columns, _AMOUNT) and not _separated(columns)
+    if not is_odd or columns[0].odd.str.extract(_AMOUNT)["unit"].nunique() > _MAX_UNITS:
         return None
     return (
-        f"names of columns such as {values[0]:g} are numbers: --no-header if the first row is data"
+        f"values such as {columns[0].example!r} are text: write the number alone, as in 2.5 or"
+        " -2.5, its unit in the name of the column"
     )
+
+
+def _dates(columns: _Columns) -> str | None:
+    orders = {"": False, " --day-first": True} if _match(columns, _OTHER_DATE) else {}
+    fit = [
+        way
+        for way, order in orders.items()
+        if _are_read(columns, read_dates, day_first=order, date_format=None)
+    ]
+    if not fit:
+        return None
+    has_order = any(re.match(r"\d\d?[-./ ]\d", c.example) for c in columns)
+    option = f"--dates={','.join(c.name for c in columns)}"
+    ways = " or ".join(option + way for way in (fit if has_order else fit[:1]))
+    return f"values such as {columns[0].example!r} look like dates: {ways} reads them"
+
+
+def _sentences(columns: _Columns) -> str | None:
+    c = columns[0]
+    if c.odd.empty or len(c.texts) <= len(c.values) / 2:
+        return None
+    if c.texts[:ROWS].str.count(r"\S+").mean() < _MANY_WORDS:
+        return None
+    return f"values such as {c.example!r} look like text: --text takes a column as a bag of words"
+
+
+def _counters(columns: _Columns) -> str | None:
+    values = columns[0].values
+    is_counter = len(values) >= _MANY_ROWS and types.is_integer_dtype(values)
+    if not is_counter or (values - values.index).nunique() > 1:
+        return None
+    return f"counts the rows, from {values.iloc[0]}"
+
+
+def _ids(columns: _Columns) -> str | None:
+    n, n_values = columns[0].values.nunique(), len(columns[0].values)
+    if columns[0].texts.empty or n_values < _MANY_ROWS or n <= _NEARLY * n_values:
+        return None
+    return f"{n} distinct texts, nearly all rows differ"
+
+
+def _constant(columns: _Columns) -> str | None:
+    values = columns[0].values
+    return f"all rows have {values.tolist()[0]!r}" if values.nunique() == 1 else None
+
+
+def _order(columns: _Columns) -> str | None:
+    values, n = columns[0].values, columns[0].values.nunique()
+    if len(values) < _ENOUGH_ROWS or n < 2 or (values != values.shift()).sum() != n:
+        return None
+    is_sorted = values.is_monotonic_increasing or values.is_monotonic_decreasing
+    if not is_sorted and n > len(values) / 2:
+        return None
+    return (
+        f"rows are sorted by this target, from {values.tolist()[0]!r} on, so repeating the last one"
+        " scores well: --shuffle mixes the rows of a file that has no order"
+    )
+
+
+def _spellings(columns: _Columns) -> str | None:
+    texts = columns[0].texts
+    by_letters = (group for _, group in texts.groupby(texts.str.casefold(), sort=False))
+    alike = next((group for group in by_letters if len(group) > 1), None)
+    if alike is None:
+        return None
+    return f"the labels {' and '.join(map(repr, alike[:2]))} differ in case alone, and are two"
+
+
+def _unlike(columns: _Columns) -> str | None:
+    values, n = columns[0].values, columns[0].values.nunique()
+    is_text = not types.is_numeric_dtype(values) and columns[0].name not in columns[0].table.texts
+    if not is_text or among_numbers(columns[0]) or n <= max(_ENOUGH_ROWS, len(values) / 2):
+        return None
+    example = shorten(str(values.iloc[0]), 40)
+    return f"{n} labels in {len(values)} rows, such as {example!r}: --target names another column"
+
+
+_AS_TEXT = (_separated, _amounts)
+_FEATURES = (_units, _markers, *_AS_TEXT, _dates, _sentences)
+_DROPPED = (_counters, _ids)
+_TARGET = (_constant, _order, *_AS_TEXT, _unlike, _spellings)
+
+
+def on_features(columns: _Columns, n_features: int) -> Iterator[str]:
+    """Yield a note for each rule that fits features, the most useful first."""
+    found: dict[Any, list[Facts]] = {rule: [] for rule in (*_FEATURES, *_DROPPED)}
+    for facts in columns:
+        rule = next((rule for rule in found if rule([facts])), None)
+        if rule is not None:
+            found[rule].append(facts)
+    is_any_left = sum(len(found[rule]) for rule in _DROPPED) < n_features
+    for rule, odd in found.items():
+        if odd:
+            yield _note(odd, rule) + ": --drop leaves them out" * (rule in _DROPPED and is_any_left)
+
+
+def on_target(facts: Facts) -> Iterator[str]:
+    """Yield the notes on a target."""
+    return (_note([facts], rule) for rule in _TARGET if rule([facts]))
+
+
+def among_numbers(facts: Facts) -> str | None:
+    """Return what helps with the few texts of a column of numbers, if it is one."""
+    return _units([facts]) or _markers([facts])
+
+
+def doubt(facts: Facts) -> str | None:
+    """Return why values are no labels: quantities as text, or texts of which most rows differ."""
+    rules = (*_AS_TEXT, _unlike) if len(facts.texts) > MAX_LABELS else (_unlike,)
+    return next((_note([facts], rule) for rule in rules if rule([facts])), None)
+
+
+def _note(columns: _Columns, rule: Callable[[_Columns], str | None]) -> str:
+    """Return the names of columns and what is odd about them, or else about the first."""
+    names = ", ".join(repr(shorten(c.name, 40)) for c in columns[:_MOST_NAMED])
+    names += f" and {len(columns) - _MOST_NAMED} more" * (len(columns) > _MOST_NAMED)
+    return f"column{'s' * (len(columns) > 1)} {names}: {rule(columns) or rule(columns[:1])}"
+
+
+def on_table(table: Table) -> Iterator[str]:
+    """Yield notes on names of columns that seem to be values, and on line breaks in fields."""
+    frame = table.frame
+    names = [*frame] if table.is_text else []
+    numeric = numbers_among(names)
+    are_values = all(frame[name].eq(re.sub(r"\.\d+$", "", name)).any() for name in names)
+    if table.header and (are_values or numeric):
+        name = names[0] if are_values else f"{numeric[0]:g}"
+        yield f"names of columns such as {name!r} look like values: --no-header takes them as such"
+    broken = [
+        (row, name)
+        for name in names
+        for row, text in zip(frame.index, frame[name], strict=True)
+        if type(text) is str and "\n" in text
+    ]
+    if 0 < len(broken) <= max(1, _FEW * len(frame)):
+        row, name = min(broken)
+        yield (
+            f"row {row + 1} has line breaks in its {name!r}, as few rows have: if a stray quote"
+            " hides the rows after it, --no-quotes takes quotes as they are"
+        )

@@ -36,16 +36,17 @@ from river_amf.evaluation.table_files import (
     LAYOUT,
     STANDARD_INPUT,
     Table,
-    numbers,
     read_table,
     settle,
 )
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line, suggest
 from river_amf.inputs import dates, frames
-from river_amf.inputs.kinds import is_missing, shown
+from river_amf.inputs.kinds import as_category, is_missing, shown
+from river_amf.inputs.texts import numbers
 from river_amf.parameters import one_of
 
+_TARGETS = ("target", "class", "label", "y")  # names of targets, the most telling first
 _check_task = one_of(CLASSIFICATION, REGRESSION, None)
 
 
@@ -58,11 +59,18 @@ def load_stream(
     missing: Collection[str] = (),
     separator: str | None = None,
     encoding: str | None = None,
+    header: int | None = None,
     no_header: bool = False,
+    skip_rows: int = 0,
     decimal: str = ".",
     thousands: str | None = None,
     comment: str | None = None,
+    no_quotes: bool = False,
+    dates: Sequence[str] = (),
+    date_format: str | None = None,
+    day_first: bool = False,
     task: str | None = None,
+    shuffle: int | None = None,
     drop: Sequence[str] = (),
     text: str | None = None,
     keep: Sequence[str] = (),
@@ -80,14 +88,17 @@ def load_stream(
     source
         A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file; or `"-"` for standard
         input, whose first 1000 rows settle what columns hold; later ones are read as they come. A
-        file is CSV, ARFF, a JSON object per line, or parquet (which takes pyarrow), and
-        decompressed if its name ends in `.gz`. All options but `limit` are for files only.
+        file is CSV, ARFF, JSON (an array of objects, or an object per line), or parquet (which
+        takes pyarrow), and decompressed if it is gzip or a zip archive of one file. All options but
+        `limit` are for files only.
     target
-        Column to predict; by default the column `target`, or else the last one. Rows in which it is
-        missing are left out.
-    categorical, drop, keep
-        Columns to read as text, even if their values look like numbers or dates; to leave out; and
-        to copy to `Stream.records`, dropped ones too.
+        Column to predict; by default the column `target`, `class`, `label` or `y`, or else the last
+        one. Rows in which it is missing are left out.
+    categorical, drop, keep, dates
+        Columns to read as text, even if their values look like numbers or dates; to leave out; to
+        copy to `Stream.records` as they are in the file, dropped ones too; and to read as dates or
+        times in other forms, such as `Jan 1 2000`, `1990-01` or `13:08`. If no column has a name,
+        it is taken for several names with commas between them.
     limit
         Maximum number of samples, or of rows of a file.
     missing
@@ -96,12 +107,20 @@ def load_stream(
         Encoding of a file of text, by default UTF-8.
     separator, decimal, thousands, comment
         Characters of a CSV file: between its fields (by default a comma, semicolon or tab), before
-        the fraction of a number, between its thousands, and at the beginning of comments.
-    no_header
-        Whether the first row of a CSV file is a sample; columns are then `"0"`, `"1"` and so on.
+        the fraction of a number, between its thousands, and at the beginning of lines to leave out.
+    header, no_header, skip_rows
+        The line of a CSV file that has the names of columns, which skips those before; whether the
+        first row is a sample, so that columns are `"0"`, `"1"` and so on; and how many lines to
+        skip at the beginning, but for the header in `header`.
+    no_quotes
+        Whether quotes of a CSV file are part of the text, rather than around fields.
+    date_format, day_first
+        The format of `dates`, as in `strftime`; and whether the day comes before the month.
     task
         `"classification"` (the target is labels) or `"regression"` (numbers). By default numbers
-        with fractions, or more than 50 distinct ones in the first 1000 rows, are for regression.
+        with fractions, or more than 50 distinct ones, are for regression.
+    shuffle
+        The seed to shuffle the rows of a file that has no order; by default they stay as they are.
     text
         A column to take apart into a bag of words: a feature `column=word` for each, with its
         count, for models with `absent="zero"`. `compare` sets it in forests that go by name.
@@ -120,31 +139,62 @@ def load_stream(
     if isinstance(missing, str):
         raise EvaluationError(f"missing must be a list of texts, such as ['-9'], got {missing!r}")
     layout = {
-        **{"separator": separator, "encoding": encoding, "no_header": no_header},
-        **{"decimal": decimal, "thousands": thousands, "comment": comment, "missing": missing},
+        **{"separator": separator, "encoding": encoding, "decimal": decimal, "comment": comment},
+        **{"header": header, "no_header": no_header, "skip_rows": skip_rows, "missing": missing},
+        **{"dates": dates, "date_format": date_format, "day_first": day_first},
+        **{"thousands": thousands, "no_quotes": no_quotes},
     }
+    if (date_format or day_first) and not dates:
+        raise EvaluationError("date_format and day_first are for the columns in dates: choose some")
     dataset = _open_dataset(str(source))
     if dataset is not None:
         stream = _read_dataset(dataset, limit)
-        columns = {"target": target, "categorical": categorical, "drop": drop}
-        for option, value in (layout | columns | {"text": text, "keep": keep}).items():
+        chosen = {"target": target, "categorical": categorical, "drop": drop, "keep": keep}
+        others = {"text": text, "shuffle": None if shuffle is None else True}
+        for option, value in (layout | chosen | others).items():
             if value and value != LAYOUT.get(option):
                 name = stream.name
                 raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
         if task not in (None, stream.task):
             raise EvaluationError(f"{stream.name} is a stream for {stream.task}, not for {task}")
         return stream
+    n_rows = None if limit is None or shuffle is not None else max(limit, ROWS)
     texts = [*categorical, *([] if text is None else [text])]
-    n_rows = None if limit is None else max(limit, ROWS)
-    table = read_table(_checked(source), layout, texts, n_rows)
-    _check_columns((*drop, *keep), [*map(str, table.frame)], table.name)
-    target, *features = _choose_columns(table, target, texts, drop)
-    task, kind, note = _settle_target(table, target, task, limit)
+
+    def as_text(names: Sequence[str]) -> list[str]:
+        left = [name for name in names if name not in split_names(drop, names)]
+        return split_names([*texts, *keep, *dates, target or guess_target(left)], names)
+
+    table = read_table(_checked(source), layout, n_rows, as_text)
+    names = [*map(str, table.frame)]
+    drop, keep, dates, texts = (split_names(c, names) for c in (drop, keep, dates, texts))
+    table = table._replace(layout=table.layout | {"dates": dates}, texts=[*table.texts, *texts])
+    if shuffle is not None:
+        if table.later is not None:
+            raise EvaluationError("standard input cannot be shuffled; write it to a file")
+        table = table._replace(frame=table.frame.sample(frac=1.0, random_state=shuffle))
+    _check_columns((*drop, *keep), names, table.name)
+    (target, *features), guess = _choose_columns(table, target, [*texts, *dates], drop)
+    task, kind, facts = _settle_target(table, target, task, limit)
     kinds = {target: kind, **dict.fromkeys(features)}
-    stream = _Reader(table, target, kinds, text, keep, task).stream(limit)
-    for line in _notes(table, stream, {target: note}):
+    stream = _Reader(table, target, kinds, text, keep, task, guess=guess).stream(limit)
+    for line in _notes(table, stream, facts):
         warnings.warn(shorten(f"{stream.name}: {line}"), stacklevel=2)
     return stream
+
+
+def split_names(chosen: Iterable[str], names: Collection[str]) -> list[str]:
+    """Return names of columns; a text that is none has several, with commas between them."""
+    parts = ([text] if text in names else str(text).split(",") for text in chosen)
+    stripped = map(str.strip, itertools.chain.from_iterable(parts))
+    return [*filter(None, stripped)]
+
+
+def guess_target(names: Sequence[Any]) -> Any:
+    """Return the column that seems to be the target: one by its name, or else the last, if any."""
+    by_name = {str(name).lower(): name for name in reversed(names)}
+    usual = (by_name[name] for name in _TARGETS if name in by_name)
+    return next(usual, names[-1] if names else None)
 
 
 def load_features(
@@ -154,9 +204,13 @@ def load_features(
     # A target that is missing is None. The second result are the names of the file's columns.
     target, kinds, text = options["target"], dict(options["kinds"]), options.get("text")
     layout = {name: options.get(name, value) for name, value in LAYOUT.items()}
-    texts = [name for name, kind in kinds.items() if kind == "category"]
-    table = read_table(_checked(source), layout, [*texts, target, text], None)
-    names = [*table.frame]
+    texts = [target, *([] if text is None else [text])]
+    texts += [name for name, kind in kinds.items() if kind == "category"]
+    named = [*texts, *keep, *layout["dates"]]
+    table = read_table(_checked(source), layout, None, lambda names: split_names(named, names))
+    names = [*map(str, table.frame)]
+    keep, chosen = split_names(keep, names), split_names(layout["dates"], names)
+    table = table._replace(texts=texts, layout=table.layout | {"dates": chosen})
     _check_columns(keep, names, table.name)
     kinds = {name: kinds.get(name) for name in names if name in (kinds or names)}
     kinds |= {target: "category"} | ({text: "category"} if text in names else {})
@@ -175,6 +229,7 @@ class _Reader:
     keep: Sequence[str]
     task: str = CLASSIFICATION
     is_labeled: bool = True  # whether rows without a target are left out
+    guess: str | None = None
 
     def _read(self, frame: pd.DataFrame) -> Rows:
         """Return samples, and settle the kinds of columns."""
@@ -192,7 +247,9 @@ class _Reader:
         columns = pd.DataFrame(features, frame.index)
         if "date" in self.kinds.values():
             columns = dates.of_frame(frames.read_frame(columns)).to_native()
-        kept = frame[[*self.keep]].astype(object)
+        kept = frame[[*self.keep]]
+        if not self.table.is_text:
+            kept = kept.astype(object).where(kept.notna(), None).map(as_category)
         return Rows(columns, targets, self.text, kept, n_rows - len(frame))
 
     def _settle(self, column: pd.Series) -> pd.Series:
@@ -214,66 +271,75 @@ class _Reader:
             self.target,
             self.text,
             {k: str(v) for k, v in self.kinds.items() if k not in (self.target, self.text)},
+            keep=tuple(self.keep),
+            guess=self.guess,
             later=map(self._read, table.later or ()) if is_open else None,
         )
 
 
 def _choose_columns(
-    table: Table, target: str | None, texts: Sequence[str], drop: Sequence[str]
-) -> list[str]:
-    """Return the names of the target and the features, or raise EvaluationError."""
+    table: Table, target: str | None, chosen: Sequence[str], drop: Sequence[str]
+) -> tuple[list[str], str | None]:
+    """Return the names of the target and the features, and how the target is guessed; or raise."""
     names = [column for column in map(str, table.frame) if column not in drop]
-    if target is None and names:
-        target = "target" if "target" in names else names[-1]
+    guess = None
+    if not names:
+        raise EvaluationError(f"{table.name} has no column that is not dropped")
+    if target is None:
+        target = str(guess_target(names))
+        guess = "by its name" if target.lower() in _TARGETS else "the last column"
     _check_columns([target], names, table.name, "target column")
     features = [column for column in names if column != target]
     if not features:
         hint = " (are its fields separated by , ; or tabs? --separator sets another)" * (not drop)
         text = f"{table.name} has no feature beside its target {shorten(str(target), 60)!r}{hint}"
         raise EvaluationError(text)
-    _check_columns(texts, features, table.name, "feature")
+    _check_columns(chosen, features, table.name, "feature")
     if table.frame.empty:
         raise EvaluationError(f"{table.name} has a header but no rows")
-    return [str(target), *features]
+    return [str(target), *features], guess
 
 
 def _settle_target(
     table: Table, target: str, task: str | None, limit: int | None
-) -> tuple[str, str, str | None]:
-    """Return the task, the kind of the target, and advice on labels; or raise EvaluationError."""
+) -> tuple[str, str, advice.Facts]:
+    """Return the task, the kind of the target, and facts about it; or raise EvaluationError."""
     name, column = table.name, table.frame[target]
     labels, kind = settle(column, table)
     facts = advice.facts_of(table, target, labels, kind)
-    note, are_numbers = advice.on_labels(facts)
-    if are_numbers and task != CLASSIFICATION:
-        raise EvaluationError(
-            f"{name}: column {target!r}: {note}; --task classification takes them as labels"
-        )
+    doubt = advice.doubt(facts)
+    if doubt and task != CLASSIFICATION:
+        raise EvaluationError(f"{name}: {doubt}; --task classification takes them as labels")
     if labels[:limit].isna().all():
         raise EvaluationError(
             f"no row of {name} has a label: its column {target!r} is empty; --target names another"
         )
-    marks = advice.markers(facts)
-    values = numbers(facts.texts, table) if marks else labels
+    odd = advice.among_numbers(facts)
+    values = numbers(facts.texts, table.layout) if odd else labels
     task = task or (REGRESSION if is_quantity(values.dropna()) else CLASSIFICATION)
     if task == CLASSIFICATION:
-        return task, kind if kind in ("number", "boolean") else "category", note
-    remedy = f"--missing={marks} reads it as missing, " if marks else ""
-    wanted = f"but regression predicts numbers: {remedy}--task classification takes labels"
-    settle(column[:limit], table, "number", wanted)
-    return task, "number", None
+        texts = pd.Series(column.unique(), dtype=object)
+        has_zeros = table.is_text and texts.str.match(r"0\d").any()  # such as 007
+        is_category = has_zeros or kind not in ("number", "boolean")
+        return task, "category" if is_category else kind, facts
+    helps = f"{odd}; " if odd else ""
+    wanted = f"but regression predicts numbers: {helps}--task classification takes labels"
+    kind = kind if kind == "boolean" else "number"
+    settle(column[:limit], table, kind, wanted)
+    return task, kind, facts
 
 
-def _notes(table: Table, stream: Stream, notes: dict[str, str | None]) -> list[str]:
-    """Return a line on each column that seems odd, beside those that have notes."""
+def _notes(table: Table, stream: Stream, target: advice.Facts) -> Iterator[str]:
+    """Yield notes on what seems odd about a file, at most one of a kind."""
     frame = stream.samples.frame  # type: ignore[union-attr]  # of `Rows`
-    for name, kind in stream.kinds.items():
-        if name in frame:  # dates are several columns
-            notes[name] = advice.on_feature(advice.facts_of(table, name, frame[name], kind))
-    is_headed = table.is_csv and not table.layout["no_header"]
-    odd = advice.on_names([*map(str, table.frame)]) if is_headed else None
-    lines = [f"column {shorten(name, 40)!r}: {note}" for name, note in notes.items() if note]
-    return [odd, *lines] if odd else lines
+    features = [
+        advice.facts_of(table, name, frame[name], kind)
+        for name, kind in stream.kinds.items()
+        if name in frame  # dates are several columns
+    ]
+    yield from advice.on_table(table)
+    yield from advice.on_target(target)
+    yield from advice.on_features(features, len(stream.kinds))
 
 
 def _check_columns(
@@ -384,7 +450,7 @@ def _pairs(dataset: Any, target: Any) -> tuple[Any, Any]:
         return X, None
     if isinstance(table, nw.DataFrame) and (y is None or isinstance(y, str | int)):
         names = table.columns
-        column = "target" if y is None and "target" in names else names[-1] if y is None else y
+        column = guess_target(names) if y is None else y
         if column not in names or len(names) < 2:
             raise EvaluationError(
                 "a dataframe must have a target column and at least one feature column, got the"

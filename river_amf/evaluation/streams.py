@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from pandas.api import types
 from river import base
 from river.feature_extraction import BagOfWords
 
-from river_amf.inputs.kinds import is_real
+from river_amf.inputs.kinds import as_category, is_real, printable
 
 Label = base.typing.ClfTarget
 Target = Label | base.typing.RegTarget
@@ -25,8 +26,8 @@ Sample = tuple[Features, Any]  # of which the second is a Target
 CLASSIFICATION = "classification"
 REGRESSION = "regression"
 
-ROWS = 1000  # in which the values of a target suggest the task
-MAX_LABELS = 50  # distinct numbers in these rows that may be labels
+ROWS = 1000  # of standard input that settle the columns
+MAX_LABELS = 50  # distinct numbers that may be labels
 _MAX_LISTED = 5  # labels in a description
 _WORDS: Any = BagOfWords()  # which only splits texts here
 
@@ -90,6 +91,8 @@ class Stream:
         Names of the column to predict, and of the bag of words, in a file.
     kinds
         `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features.
+    keep, guess
+        Columns of a file that `records` copies, and why it is that target, if it is a guess.
     drifts
         Numbers of samples before each drift.
     later
@@ -110,6 +113,8 @@ class Stream:
     target: str | None = None
     text: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict, repr=False)
+    keep: tuple[str, ...] = ()
+    guess: str | None = None
     drifts: tuple[int, ...] = ()
     later: Iterator[Rows] | None = field(default=None, repr=False)
 
@@ -169,10 +174,43 @@ class Stream:
             about = f"{_counted(len(counts), 'label')} ({', '.join(named)})"
         features = [_counted(n, kind) for kind, n in Counter(self.kinds.values()).items()]
         features += [f"words of {shorten(self.text, 24)!r}"] if self.text else []
-        name = f" {shorten(self.target, 24)!r}" if self.target else ""
-        line = f"target{name}: {about}; features: {', '.join(features)}"
+        guess = f" ({self.guess}; --target names another)" if self.guess else ""
+        name = f"{printable(shorten(self.target, 24))}{guess}, " if self.target else ""
+        line = f"target: {name}{about}; features: {', '.join(features)}"
         skipped = f"; {_counted(self.n_unlabeled, 'row')} without a target skipped"
         return shorten(line + skipped * (self.n_unlabeled > 0))
+
+    def columns(self) -> pd.DataFrame:
+        """Return the columns: how each is read, what is missing, distinct values, and an example.
+
+        >>> Stream("toy", [({"a": 1.0}, "yes"), ({}, "no")]).columns().values.tolist()
+        [['a', 'number', 1, 1, '1'], ['target', 'category', 0, 2, 'yes']]
+        """
+        if isinstance(self.samples, Rows):
+            frame, targets = self.samples.frame, self.samples.targets
+        else:
+            frame = pd.DataFrame([x for x, _ in self.samples])
+            targets = pd.Series([y for _, y in self.samples], dtype=object)
+        kinds: dict[Any, str] = {**self.kinds}
+        if self.text in frame:
+            kinds[self.text] = "words"
+        columns: dict[Any, Any] = {
+            name: frame.get(name, frame.get(f"{name}.days")) for name in kinds or frame
+        }
+        columns[self.target or "target"] = targets
+        lines = []
+        for name, values in columns.items():
+            is_number = types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
+            kind = kinds.get(name, "number" if is_number else "category")
+            present = values.dropna()
+            example = as_category(present.iloc[0]) if len(present) else ""
+            if kind == "date" and name not in frame and len(present):  # of which there are parts
+                time = dt.datetime(1970, 1, 1) + dt.timedelta(float(present.iloc[0]))
+                example = time if f"{name}.hour" in frame else time.date()
+            n_missing = len(values) - len(present) + self.n_unlabeled * (values is targets)
+            texts = [printable(shorten(str(text), 40)) for text in (name, example)]
+            lines.append([texts[0], kind, n_missing, present.nunique(), texts[1]])
+        return pd.DataFrame(lines, columns=["column", "read as", "missing", "distinct", "example"])
 
 
 def _counted(n: int, noun: str) -> str:
@@ -187,17 +225,15 @@ def shorten(text: str, length: int = 200) -> str:
 
 
 def is_quantity(values: pd.Series) -> bool:
-    """Return whether there are fractions, or more than 50 distinct numbers in 1000 rows."""
-    first = values[:ROWS]
-    if not types.is_numeric_dtype(first) or types.is_bool_dtype(first):
+    """Return whether there are fractions, or more than 50 distinct numbers."""
+    if not types.is_numeric_dtype(values) or types.is_bool_dtype(values):
         return False
-    finite = first[np.isfinite(first)]
+    finite = values[np.isfinite(values)]
     return bool((finite % 1 != 0).any() or finite.nunique() > MAX_LABELS)
 
 
 def task_of_values(values: Sequence[Any]) -> str:
     """Return the task that targets in memory suggest; texts are labels."""
-    first = values[:ROWS]
-    if not all(is_real(value) and not isinstance(value, bool | np.bool_) for value in first):
+    if not all(is_real(value) and not isinstance(value, bool | np.bool_) for value in values):
         return CLASSIFICATION
-    return REGRESSION if is_quantity(pd.Series([*map(float, first)])) else CLASSIFICATION
+    return REGRESSION if is_quantity(pd.Series([*map(float, values)])) else CLASSIFICATION

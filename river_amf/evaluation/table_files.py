@@ -11,8 +11,10 @@ import json
 import re
 import sys
 import warnings
+import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -25,83 +27,111 @@ from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.kinds import as_category, is_date, is_hashable, shown
 from river_amf.inputs.mismatch import MISSING_TEXTS
+from river_amf.inputs.texts import READERS, numbers, read_dates
 
 STANDARD_INPUT = "-"
 
 # How a file is laid out: arguments of `load_stream`, of which None is detected.
 Layout = dict[str, Any]
+_OF_VALUES: Layout = {"missing": (), "dates": (), "date_format": None, "day_first": False}
 LAYOUT: Layout = {
-    **{"missing": (), "separator": None, "encoding": None, "no_header": False},
-    **{"decimal": ".", "thousands": None, "comment": None},
+    **{"separator": None, "encoding": None, "header": None, "no_header": False, "skip_rows": 0},
+    **{"decimal": ".", "thousands": None, "comment": None, "no_quotes": False},
+    **_OF_VALUES,
 }
 
+_UNREADABLE = OSError, EOFError, ValueError, TypeError, LookupError, RuntimeError
 _SAMPLE = 2**17 - 1  # characters to find the separator in; the csv module takes no longer fields
 _SAMPLE_ROWS = 100
 _SEPARATORS = ",;\t"
+_NAMED = {"space": " ", "tab": "\t", "\\t": "\t"}
 _FORMATS = {  # how the content of files begins
     "parquet": rb"PAR1",
     "JSON": rb"(\xef\xbb\xbf)?\s*(\{\s*[\"}]|\[\s*[\[{])",
     "ARFF": rb"(?i)(\s*%.*\n|\s*\n)*\s*@relation",
 }
 _REFUSED = {
-    "a zip archive or a file of Excel": rb"PK\x03\x04|\xd0\xcf\x11\xe0",
-    "gzip, but its name does not end in .gz": rb"\x1f\x8b",
+    "a file of Excel": rb"\xd0\xcf\x11\xe0",
+    "a pickle": rb"\x80[\x02-\x05]",
+    "compressed": rb"PK\x03\x04|\x1f\x8b",  # of standard input
     "LIBSVM": rb"[-+]?[\d.]+( \d+:[-+.\de]+)+\s",
 }
 _ROW = r"""(?:[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n)"""  # with line ends in quotes
 _ATTRIBUTE = r"""(?i)\s*@attribute\s+('[^']*'|"[^"]*"|\S+)\s+(\{)?"""
 
 _MISSING = MISSING_TEXTS - {"-"}  # which may be a label
-_DATE = re.compile(  # of ISO 8601; the first group is without an offset from UTC
-    r"(\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?)(Z|[-+]\d\d:?\d\d)?"
-)
+_Chooser = Callable[[Sequence[str]], Collection[str]]
 
 
 class Table(NamedTuple):
     """The first rows of a file, or all of them, indexed from 0."""
 
     name: str
-    frame: pd.DataFrame
+    frame: pd.DataFrame  # of CSV and ARFF the texts in the file, or plain numbers
     layout: Layout
-    is_csv: bool
+    is_text: bool  # whether it is CSV or ARFF
+    header: int = 0  # the line of a CSV file that has the names of columns, from 1; 0 if none has
+    texts: Collection[str] = ()  # columns that are categories by choice
     later: Iterator[pd.DataFrame] | None = None  # the rows of standard input that follow
 
 
-def read_table(path: Path, layout: Layout, texts: Iterable[Any], n_rows: int | None) -> Table:
-    """Read a file, or the first rows of standard input; columns in `texts` are categories."""
-    encoding, options = layout["encoding"] or "utf-8-sig", dict[str, Any]()
+def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser) -> Table:
+    """Read a file, or the first rows of standard input; `as_text` chooses columns by name."""
+    separator, encoding = layout["separator"], layout["encoding"] or "utf-8-sig"
+    layout = layout | {"separator": separator and _NAMED.get(separator.lower(), separator)}
     blocks = _blocks_of_input(encoding) if str(path) == STANDARD_INPUT else None
     name = str(path) if blocks is None else "standard input"
+    options, texts, header = dict[str, Any](), list[str](), 0
     with _reading(name), ExitStack() as stack:
         if blocks is not None:
             file: IO[str] = io.StringIO(next(blocks, ""), "")
             start = file.read(_SAMPLE).encode(errors="replace")
             data: Any = io.BytesIO(start)
         else:
-            opener: Any = gzip.open if path.suffix.lower() == ".gz" else open
-            data = stack.enter_context(opener(path, "rb"))
+            data = _open(path, stack)
             start = data.read(_SAMPLE)
-            file = io.TextIOWrapper(data, encoding, newline="")
+            file = stack.enter_context(io.TextIOWrapper(data, encoding, newline=""))
         file.seek(0)
         kind = _format_of(name, start, layout)
         if kind == "JSON":
             frame = _read_json(name, file)
         elif kind == "parquet":
             frame = pd.read_parquet(data, engine="pyarrow").reset_index(drop=True)
-        else:
-            is_arff = kind == "ARFF"
-            options = _arff_options(file, layout) if is_arff else _csv_options(name, file, layout)
-            texts = [*texts, *options.pop("nominal", ())]
-            options |= {"dtype": dict.fromkeys(texts, str)}
+        elif kind == "ARFF":
+            options, texts = _arff_options(file)
             frame = _read_csv(file, options | {"nrows": n_rows})
-        names = [*map(str, frame)]
-        frame = frame.set_axis(names, axis="columns")[:n_rows]
-        frame = frame.astype({column: "category" for column in texts if column in names})
+        else:
+            file = _without_comments(file, layout["comment"])
+            options, header = _csv_options(name, file, layout)
+            if blocks is None and layout["decimal"] == "." and not layout["thousands"]:
+                options |= _number_options(file, options, layout, as_text)
+            frame = _read_csv(file, options | {"nrows": n_rows})
+        frame = frame.set_axis([*map(str, frame)], axis="columns")[:n_rows]
+    names = [*frame]
     unnamed = [column for column in names if options and column.startswith("Unnamed: ")]
-    frame = frame.drop(columns=[column for column in unnamed if frame[column].isna().all()])
-    options |= {"header": None, "names": names, "dtype": str} if options else {}
-    later = None if blocks is None else _later(name, blocks, frame, options, n_rows)
-    return Table(name, frame, layout, kind == "CSV", later)
+    empty = [column for column in unnamed if frame[column].isin(("", np.nan)).all()]
+    frame = frame.drop(columns=empty)
+    options |= {"header": None, "names": names, "skiprows": None} if options else {}
+    later = None if blocks is None else _later(name, blocks, frame, options, layout, n_rows)
+    return Table(name, frame, layout, bool(options), header, texts, later)
+
+
+def _open(path: Path, stack: ExitStack) -> Any:
+    """Return the bytes of a file, decompressed if it is gzip or a zip archive of one file."""
+    data: Any = stack.enter_context(open(path, "rb"))  # noqa: SIM115
+    start = data.read(4)
+    data.seek(0)
+    if start.startswith(b"\x1f\x8b"):
+        return stack.enter_context(gzip.open(data))
+    if start != b"PK\x03\x04":
+        return data
+    archive = stack.enter_context(zipfile.ZipFile(data))
+    names = [n for n in archive.namelist() if not n.endswith("/") and not n.startswith("__MACOSX")]
+    if len(names) == 1:
+        return stack.enter_context(archive.open(names[0]))
+    is_excel = "xl/workbook.xml" in names
+    what = "a file of Excel" if is_excel else f"a zip archive of {len(names)} files"
+    raise EvaluationError(f"cannot read {path}: it is {what}; convert one table to CSV")
 
 
 def _format_of(name: str, start: bytes, layout: Layout) -> str:
@@ -112,7 +142,7 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
         if re.match(pattern, start):
             raise EvaluationError(f"cannot read {name}: it is {other}; convert it to CSV")
     kind = next((kind for kind, pattern in _FORMATS.items() if re.match(pattern, start)), "CSV")
-    allowed = {"CSV": {*layout}, "parquet": {"missing"}}.get(kind, {"missing", "encoding"})
+    allowed = {"CSV": {*layout}, "parquet": {*_OF_VALUES}}.get(kind, {*_OF_VALUES, "encoding"})
     for option, value in layout.items():
         if value and value != LAYOUT[option] and option not in allowed:
             raise EvaluationError(f"{option} is for CSV files, but {name} is {kind}")
@@ -129,16 +159,20 @@ def _reading(name: str) -> Iterator[None]:
     except pd.errors.ParserWarning as error:
         raise EvaluationError(f"{name} has a row with more fields than its header") from error
     except UnicodeDecodeError as error:
+        is_utf16 = error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         raise EvaluationError(
             f"cannot read {name}: the byte {error.object[error.start]:#04x} is not text in"
-            f" {error.encoding}; --encoding names another, such as latin-1 or utf-16"
+            f" {error.encoding}; --encoding names another, such as"
+            f" {'utf-16' if is_utf16 else 'cp1252, of Windows'}"
         ) from error
     except ImportError as error:
         raise EvaluationError(f'reading {name} needs pyarrow: pip install "pyarrow>=16"') from error
-    except (OSError, EOFError, ValueError, TypeError, LookupError, zlib.error, csv.Error) as error:
+    except (*_UNREADABLE, zlib.error, csv.Error, zipfile.BadZipFile) as error:
         if "out of memory" in str(error):  # which pandas raises as a ValueError
             raise MemoryError(f"cannot read {name}") from error
         reason = getattr(error, "strerror", None) or str(error).strip()
+        if "inside string" in reason:
+            reason += "; --no-quotes takes quotes as they are"
         raise EvaluationError(f"cannot read {name}: {reason}") from error
 
 
@@ -153,7 +187,10 @@ def _blocks_of_input(encoding: str) -> Iterator[str]:
     decoder, text, times = codecs.getincrementaldecoder(encoding)(), "", f"{{{ROWS + 1}}}"
     while data := source.read1(2**16):
         text += decoder.decode(data)
-        row = r"(?:[^\n]*+\n)" if text.lstrip()[:1] == "{" else _ROW
+        first = text.lstrip()[:1]
+        row = r"(?:[^\n]*+\n)" if first == "{" else _ROW
+        if first == "[" and re.match(_FORMATS["JSON"], text.encode()):  # an array comes as a whole
+            continue
         while rows := re.match(row + times, text):
             yield rows[0]
             text, times = text[rows.end() :], "+"
@@ -166,13 +203,14 @@ def _later(
     blocks: Iterator[str],
     first: pd.DataFrame,
     options: dict[str, Any],
+    layout: Layout,
     n_rows: int | None,
 ) -> Iterator[pd.DataFrame]:
     """Yield the rows of blocks of text: CSV with these options, or JSON without."""
     n_read = len(first)
     with _reading(name):
         while n_read != n_rows and (block := next(blocks, None)):
-            file = io.StringIO(block, "")
+            file = _without_comments(io.StringIO(block, ""), layout["comment"])
             frame = _read_csv(file, options) if options else _read_json(name, file, n_read)
             frame.index += n_read
             frame = frame.reindex(columns=first.columns)[: n_rows and n_rows - n_read]
@@ -183,70 +221,143 @@ def _later(
 # Formats
 
 
-def _csv_options(name: str, file: IO[str], layout: Layout) -> dict[str, Any]:
-    """Return the arguments of `read_csv` for the rows of a file, which is read up to the first."""
+def _without_comments(file: IO[str], mark: str | None) -> IO[str]:
+    """Return a file in which lines that begin with a mark are empty, but for those in quotes."""
+    if not mark:
+        return file
+    pattern = rf'(?m)((?:^|[,;\t|]) *"(?:[^"]|"")*")|^{re.escape(mark)}.*'
+    return io.StringIO(re.sub(pattern, r"\1", file.read()), "")
+
+
+def _csv_options(name: str, file: IO[str], layout: Layout) -> tuple[dict[str, Any], int]:
+    """Return the arguments of `read_csv` for a file, and the line of its header."""
+    for option in ("separator", "decimal", "thousands"):
+        if len(layout[option] or " ") != 1:
+            raise EvaluationError(f"{option} must be one character, got {layout[option]!r}")
+    header, has_header = layout["header"], not layout["no_header"]
+    if header and not has_header:
+        raise EvaluationError("header and no_header exclude each other")
+    if layout["decimal"] == layout["thousands"]:
+        raise EvaluationError(f"decimal and thousands must differ, got {layout['decimal']!r} twice")
     sample = file.readline(2**26) + file.read(_SAMPLE)
     file.seek(0)
-    comment, excel = layout["comment"], re.match(r"sep=(.)\r?\n", sample)
-    if excel:
-        sample = sample.removeprefix(file.readline())
-    top = sample.partition("\n")[0]
-    mark = comment or (top[:1] if top[:1] in "#%" else "\0")
-    rows = [line for line in io.StringIO(sample, "") if line.strip() and not line.startswith(mark)]
-    text = "".join(rows)
+    excel = re.match(r"sep=(.)\r?\n", sample)
+    skipped = {*range(max(layout["skip_rows"], (header or 1) - 1, bool(excel)))}
+    skipped -= {(header or 0) - 1}
+    lines = ["\n" if n in skipped else line for n, line in enumerate(io.StringIO(sample, ""))]
+    top = next(filter(str.strip, lines), "")
+    mark = top[0] if top[:1] in ("#", "%") else None
+    text = _without_comments(io.StringIO("".join(lines), ""), mark).read()
     separator = layout["separator"] or (excel[1] if excel else _sniff(text, layout["decimal"]))
-    is_wider = text.partition("\n")[0].count(separator) > top.count(separator)
-    if top.startswith(mark) and is_wider and not comment:
+    rows = _first_rows(text, separator)
+    if mark and rows and len(rows[0][1]) > len(next(csv.reader([top], delimiter=separator))):
         raise EvaluationError(f"{name} begins with {top[:40]!r}: --comment '{mark}' skips comments")
-    return {
-        "header": None if layout["no_header"] else 0,
-        **{"sep": separator, "decimal": layout["decimal"], "thousands": layout["thousands"]},
-        **{"comment": comment, "na_values": ["?", *layout["missing"]]},
-    }
+    if not skipped:
+        _check_first(name, rows, has_header)
+    line = header or rows[0][0] if has_header and rows else 0
+    options: dict[str, Any] = {"header": 0 if has_header else None, "sep": separator}
+    quoting = csv.QUOTE_NONE if layout["no_quotes"] else csv.QUOTE_MINIMAL
+    return options | {"skiprows": skipped, "quoting": quoting}, line
+
+
+def _first_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
+    """Return the first rows of a text, each with the number of its last line."""
+    reader = csv.reader(io.StringIO(text[:_SAMPLE], ""), delimiter=separator)
+    return [(reader.line_num, row) for row in itertools.islice(reader, _SAMPLE_ROWS) if row]
 
 
 def _sniff(text: str, decimal: str) -> str:
-    """Return the separator by which most of the first rows have as many fields as the header."""
+    """Return the separator by which most of the first rows have the same number of fields."""
 
-    def fit(separator: str) -> tuple[float, int]:
-        rows = csv.reader(io.StringIO(text[:_SAMPLE], ""), delimiter=separator)
-        widths = [len(row) for row in itertools.islice(rows, _SAMPLE_ROWS) if row] or [0]
-        return widths.count(widths[0]) / len(widths) * (widths[0] > 1), widths[0]
+    def fit(separator: str) -> tuple[float, bool, int]:
+        rows = _first_rows(text, separator)
+        width, n = _usual_width(rows)
+        return n / max(len(rows), 1) * (width > 1), separator != decimal, width
 
-    return max(_SEPARATORS.replace(decimal, ""), key=fit)  # the first of equals
+    return max(_SEPARATORS, key=fit)  # the first of equals
 
 
-def _arff_options(file: IO[str], layout: Layout) -> dict[str, Any]:
-    """Return the arguments of `read_csv` for the rows of an ARFF file, which is read up to them."""
+def _usual_width(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int]:
+    """Return the most frequent number of fields, and the number of rows that have it."""
+    return Counter(_width(row) for _, row in rows).most_common(1)[0] if rows else (0, 0)
+
+
+def _width(row: list[str]) -> int:
+    """Return the number of fields, without empty ones where most are."""
+    n_filled = sum(map(bool, row))
+    return n_filled if 2 * n_filled < len(row) else len(row)
+
+
+def numbers_among(names: Sequence[str]) -> list[float]:
+    """Return those names of columns that are numbers, unless they count, as years do."""
+    pattern = r"[-+]?\d+([.,]\d+)?|[-+]?[.,]\d+"
+    found = [float(name.replace(",", ".")) for name in names if re.fullmatch(pattern, name)]
+    return [] if len(found) > 1 and (np.diff(found) == 1).all() else found
+
+
+def _check_first(name: str, rows: Sequence[tuple[int, list[str]]], has_header: bool) -> None:
+    """Raise EvaluationError if lines of another kind come before the header."""
+    width, _ = _usual_width(rows)
+    line, row = next(((line, row) for line, row in rows if _width(row) >= width), (1, [""]))
+    if not rows or _width(rows[0][1]) >= width:
+        return
+    is_header = has_header and not numbers_among(row)
+    skipping = f"--skip-rows {line - 1}{' --no-header' * has_header}"
+    raise EvaluationError(
+        f"{name} begins with lines of fewer fields than line {line}, where"
+        f" {f'--header {line}' if is_header else skipping} begins to read"
+    )
+
+
+def _arff_options(file: IO[str]) -> tuple[dict[str, Any], list[str]]:
+    """Return the arguments of `read_csv` for an ARFF file, read up to its rows; and categories."""
     header = [*itertools.takewhile(lambda line: line.strip().lower() != "@data", file)]
     attributes = [match for match in (re.match(_ATTRIBUTE, line) for line in header) if match]
-    return {
-        "names": [match[1].strip("'\"") for match in attributes],
-        "nominal": [match[1].strip("'\"") for match in attributes if match[2]],
-        **{"header": None, "comment": "%", "na_values": ["?", *layout["missing"]]},
+    names = [match[1].strip("'\"") for match in attributes]
+    options = {
+        **{"names": names, "header": None, "comment": "%"},
         "quotechar": "'" if "'" in "".join(header) else '"',
     }
+    return options, [name for name, match in zip(names, attributes, strict=True) if match[2]]
+
+
+def _number_options(
+    file: IO[str], options: dict[str, Any], layout: Layout, as_text: _Chooser
+) -> dict[str, Any]:
+    """Return arguments of `read_csv` by which columns of plain numbers are, for speed, no texts."""
+    names = [*map(str, _read_csv(file, options | {"nrows": 1}))]
+    file.seek(0)
+    texts, missing = as_text(names), [*_MISSING, *layout["missing"]]
+    na_values = {name: missing for name in names if name not in texts}
+    dtype = dict.fromkeys(texts, object)
+    return {"names": names, "dtype": dtype, "na_filter": True, "na_values": na_values}
 
 
 def _read_csv(file: IO[str], options: dict[str, Any]) -> pd.DataFrame:
-    """Call pandas, which must not drop a field silently."""
-    options = {**options, "engine": "c", "index_col": False, "low_memory": False}
+    """Return fields, as texts by default; pandas must not drop one silently."""
+    options = {"dtype": object, "na_filter": False, "keep_default_na": False, **options}
+    options |= {"engine": "c", "low_memory": False, "index_col": False}
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         frame: pd.DataFrame = pd.read_csv(file, skipinitialspace=True, **options)
-    return frame.set_axis(frame.columns.astype(str).str.strip(), axis="columns")
+    names = frame.columns.astype(str).str.strip()
+    if names.has_duplicates:  # but for blanks at the end, of which pandas numbers others
+        raise ValueError(f"two columns are named {names[names.duplicated()][0]!r}")
+    return frame.set_axis(names, axis="columns")
 
 
-def _read_json(name: str, lines: IO[str], n_before: int = 0) -> pd.DataFrame:
-    """Return the object in each line as a row; what a line lacks is missing."""
-    rows = []
-    for n, line in enumerate(filter(str.strip, lines), n_before + 1):
+def _read_json(name: str, file: IO[str], n_before: int = 0) -> pd.DataFrame:
+    """Return the objects of an array, or one in each line, as rows; what one lacks is missing."""
+    text, rows = file.read(), list[dict[str, Any]]()
+    is_array = text.lstrip()[:1] == "["
+    items = json.loads(text) if is_array else filter(str.strip, text.split("\n"))
+    for n, item in enumerate(items, n_before + 1):
         try:
-            rows.append({**json.loads(line)})
+            rows.append({**(item if is_array else json.loads(item))})
         except (TypeError, ValueError, RecursionError) as error:
             raise EvaluationError(
-                f"row {n} of {name} must be a JSON object in a line, as pandas writes it with"
-                f" to_json(path, orient='records', lines=True): {error}"
+                f"row {n} of {name} must be a JSON object, in an array or in a line of its own, as"
+                f" pandas writes it with to_json(path, orient='records'): {error}"
             ) from error
     return pd.DataFrame(rows, dtype=object)
 
@@ -261,21 +372,23 @@ def settle(
     # This is "number", "boolean" or "date" if all values are, or else "category". With a `kind`, a
     # value of another kind raises EvaluationError, which ends with `wanted`; so does an infinite
     # number.
-    missing = table.layout["missing"]
-    if isinstance(column.dtype, pd.CategoricalDtype):
+    readers, missing = READERS, table.layout["missing"]
+    if column.name in table.texts:
         kind = "category"
-    column = column.infer_objects()
+    elif column.name in table.layout["dates"]:
+        kind, readers = "date", READERS | {"date": read_dates}
+        wanted = "which is no such date: --day-first, or --date-format FORMAT, reads others"
+    if not table.is_text:
+        column = column.infer_objects()
     if types.is_datetime64_any_dtype(column):
         return column, "date"
     if types.is_extension_array_dtype(column):
         column = column.astype(object)
     if types.is_numeric_dtype(column) and kind in (None, "number", "boolean"):
         kind = kind or ("boolean" if types.is_bool_dtype(column) else "number")
-        if missing and not table.is_csv:  # in which pandas has left them out
-            column = column.mask(column.isin(numbers(pd.Series([*missing]), table)))
-        return _finite(column, table), kind
+        return _finite(_without(missing, column, table), table), kind
     try:
-        distinct: Any = column.dropna().unique()
+        codes, distinct = pd.factorize(column)
     except TypeError as error:
         odd = next(value for value in column if not is_hashable(value))
         raise EvaluationError(
@@ -283,24 +396,32 @@ def settle(
         ) from error
     if any(map(is_date, distinct)):
         return column.astype(object).where(column.notna(), np.nan), "date"
-    texts = pd.Series(
-        [str(as_category(value)).strip() for value in distinct],
-        pd.Index(distinct, dtype=object),
-        dtype=object,
-    )
+    texts = pd.Series([str(as_category(value)).strip() for value in distinct], dtype=object)
     texts = texts[~texts.isin({*_MISSING, *missing})]
-    kinds = [*_READERS] if kind is None else [kind] * (kind != "category")
-    for name in kinds:
-        values = _READERS[name](texts, table)
+    for name in readers if kind is None else [kind] * (kind != "category"):
+        try:
+            values = readers[name](texts, table.layout)
+        except ValueError as error:
+            raise EvaluationError(f"date_format is of no use: {error}") from error
         odd = texts[values.isna()]
         if kind and len(odd):
-            row = column.index[column == odd.index[0]][0] + 1
+            row = column.index[codes == odd.index[0]][0] + 1
             raise EvaluationError(
                 f"row {row} of {table.name} has {shown(odd.iloc[0])} in {column.name!r}, {wanted}"
             )
-        if kind or len(texts) > len(odd) == 0:
-            return _finite(column.map(values.to_dict()).infer_objects(), table), name
-    return column.astype(object).map(texts.to_dict()).astype(object), "category"
+        if kind or odd.empty:
+            values = _without(missing, values, table) if name == "number" else values
+            break
+    else:
+        name, values = "category", texts.astype(object)
+    column = values.reindex(codes).set_axis(column.index).rename(str(column.name))
+    return _finite(column, table), name
+
+
+def _without(missing: Collection[str], values: pd.Series, table: Table) -> pd.Series:
+    """Return numbers, those that mean missing as NaN."""
+    marks = numbers(pd.Series([*missing], dtype=object), table.layout).dropna()
+    return values.mask(values.isin(marks)) if len(marks) else values
 
 
 def _finite(column: pd.Series, table: Table) -> pd.Series:
@@ -312,31 +433,3 @@ def _finite(column: pd.Series, table: Table) -> pd.Series:
             " as missing"
         )
     return column
-
-
-def numbers(texts: pd.Series, table: Table) -> pd.Series:
-    """Return texts as numbers, as pandas parses them in a file, and NaN for other texts."""
-    # only those that may be numbers, because it takes long to try to parse text
-    plain = texts[texts.str.match(r"[-+.,\diIn]").to_numpy(dtype=bool)]
-    if table.layout["thousands"]:
-        plain = plain.str.replace(table.layout["thousands"], "", regex=False)
-    if table.layout["decimal"] != ".":
-        plain = plain.where(~plain.str.contains(".", regex=False), "text")
-        plain = plain.str.replace(table.layout["decimal"], ".", regex=False)
-    return pd.to_numeric(plain, errors="coerce").astype(np.float64).reindex(texts.index)
-
-
-def read_dates(texts: pd.Series, _: Table) -> pd.Series:
-    """Return texts as dates or as times, without their offset; missing where they are neither."""
-    matches = map(_DATE.fullmatch, texts)
-    local = pd.Series([match and match[1] for match in matches], texts.index, dtype=object)
-    dates = pd.to_datetime(local, format="ISO8601", errors="coerce")
-    has_time = any(len(text) > len("2024-05-17") for text in local.dropna())
-    return dates if has_time else dates.dt.date
-
-
-_READERS = {
-    "number": numbers,
-    "boolean": lambda texts, _: texts.str.lower().map({"true": True, "false": False}),
-    "date": read_dates,
-}

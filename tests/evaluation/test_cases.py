@@ -14,7 +14,7 @@ from river_amf.evaluation import EvaluationError, load_stream
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-CASES = Path(__file__).resolve().parents[3] / "shared" / "cases"
+SHARED = Path(__file__).resolve().parents[3] / "shared"
 
 
 def run(path, **options):
@@ -30,10 +30,10 @@ def run(path, **options):
     return description, notes
 
 
-def case(name):
-    if not CASES.exists():
+def case(name, turn="cases"):
+    if not SHARED.exists():
         pytest.skip("the stranger's files are not beside this repository")
-    return CASES / name
+    return SHARED / turn / name
 
 
 # The stranger's files
@@ -43,7 +43,12 @@ def case(name):
     ("name", "options", "first", "hint"),
     [
         ("euro_thousands_target.csv", {"decimal": ","}, "", "--thousands"),
-        ("label_spellings.csv", {}, "target 'churn': 5 labels (no ", "'churn'.* case"),
+        (
+            "label_spellings.csv",
+            {},
+            "target: churn (the last column; --target names another), 5 labels (no ",
+            "'churn'.* case",
+        ),
         ("tags.libsvm", {}, "", "LIBSVM"),
         ("comments.tsv.gz", {}, "", "--comment"),
         ("inf.csv", {}, "", "row 2 .* 'y'.*--missing=inf,-inf"),
@@ -75,6 +80,53 @@ def test_file_is_read_with_the_remedy():
     assert len(load_stream(case("comments.tsv.gz"), comment="#").kinds) == 6
     assert {y for _, y in load_stream(case("inf.csv"), missing=["inf", "-inf"])} == {1.5, 2.5}
     assert "and 7 more" in run(case("long_names_page.csv"))[0]
+
+
+DATES = {"dates": ["month", "built", "checked", "leaves"]}
+SECOND = [  # options, the first line or how it begins, and the notes or the error
+    (
+        "members.csv",
+        {"drop": ["member", "postcode"]},
+        r"renewed \(the last .* --target",
+        ["--text"],
+    ),
+    ("members.csv", {"drop": ["Town, street"]}, "3 numbers", []),
+    ("bearings.csv", {}, "2 numbers", ["sorted.*--shuffle"]),
+    ("bearings.csv", {"shuffle": 1}, "fine 32, worn 28", []),
+    ("tickets.csv", {}, "", ["'remark': 60 labels in 60 rows.*--target"]),
+    ("boiler.csv", {}, "numbers from 101112", []),
+    ("languages.csv", {}, "", ["--comment '#'"]),
+    ("languages.csv", {"comment": "#"}, "no 31, yes 29.*1 category, 1 number$", []),
+    ("saldo.csv", {}, "", ["'1.000,00'.* --decimal=, --thousands=[.] reads"]),
+    ("saldo.csv", {"decimal": ","}, "", ["text: --decimal=, --thousands=[.] reads"]),
+    ("saldo.csv", {"thousands": ","}, "", ["text: --decimal=, --thousands=[.] reads"]),
+    ("saldo.csv", {"decimal": ",", "thousands": "."}, "from 176.74 to 3772.05", []),
+    ("climate.csv", {}, "1 number, 3 categories", ["'disk', 'rain', 'flow'.* '6M'.*unit"]),
+    ("accounts.csv", {}, "3 cat", ["'rent'.*--thousands=\"'\"", r"'balance'.* '\(2.90\)'"]),
+    ("accounts.csv", {"thousands": "'"}, "2 categories, 1 number", ["'balance'"]),
+    ("logger.csv", {}, "", ["--header 4 begins"]),
+    ("logger.csv", {"header": 4}, "3 labels", ["'wind': .*--header 4 --skip-rows 5"]),
+    ("logger.csv", {"skip_rows": 3}, "3 labels", ["'wind': .*--header 4 --skip-rows 5"]),
+    ("logger.csv", {"header": 4, "skip_rows": 5}, "2 labels.*3 numbers", []),
+    ("trains.csv", {}, "4 categories", ["--dates=month,built,checked,leaves --day-first"]),
+    ("trains.csv", DATES, "", ["row 3 .*'31.7.2017' in 'built'.*--day-first"]),
+    ("trains.csv", DATES | {"day_first": True}, "4 dates", []),
+    ("pebbles.csv", {}, "", ["--no-header"]),
+    ("pebbles.csv", {"no_header": True}, "river 28", []),
+    ("parts.tsv", {}, "", ["row 12 has line breaks in its 'part'", "--text"]),
+    ("parts.tsv", {"no_quotes": True}, "no 31, yes 29", []),
+    ("readings.json", {}, "1 number, 1 category", []),
+    ("alarm.txt", {}, "", ["all rows have 'none'"]),
+    ("alarm.txt", {"separator": "tab"}, "1 number, 1", ["all rows have 'none'"]),
+    ("alarm.txt", {"separator": "\\t"}, "1 number, 1", ["all rows have 'none'"]),
+]
+
+
+@pytest.mark.parametrize(("name", "options", "first", "hints"), SECOND)
+def test_file_of_the_second_turn(name, options, first, hints):
+    output, lines = run(case(name, "cases2"), **options)
+    assert re.search(first, output) and len(lines) == len(hints), (output, lines)
+    assert all(map(re.search, hints, lines)), lines
 
 
 # Advice
@@ -109,13 +161,13 @@ ADVICE = {
     ),
     "a row of units": (
         table("v,temp,y\nm/s,°C,-", 50, lambda i: f"{i / 3:.2f},{i % 7},{'xy'[i % 2]}"),
-        ["--missing=m/s", "--missing=°C"],
-        {"missing": ["m/s", "°C", "-"]},
+        ["'v', 'temp': .* --header 1 --skip-rows 2"],
+        {"header": 1, "skip_rows": 2},
     ),
     "other dates": (
         table("a,day,y", 28, lambda i: f"{i % 5},{i + 1:02}/03/2024,{'xy'[i % 2]}"),
-        ["'day'.*2024-05-17"],
-        {"drop": ["day"]},
+        ["'day'.*--dates=day --day-first"],
+        {"dates": ["day"], "day_first": True},
     ),
     "answers of a form": (
         table(
@@ -125,6 +177,146 @@ ADVICE = {
         {"target": "age", "text": "a"},
     ),
 }
+
+
+def cells(*columns):
+    """Return a table of forty rows that take turns in each column, with a label."""
+    return table(
+        ",".join([*(f"c{j}" for j in range(len(columns))), "y"]),
+        40,
+        lambda i: ",".join(
+            [*(f'"{column[i % len(column)]}"' for column in columns), "pq"[i % 3 > 1]]
+        ),
+    )
+
+
+VARIED = [  # a table, patterns of its notes or error, the options that help, and the features
+    ([["\u22121.5", "2"], ["1\xa0500", "22"], ["1 234 567", "- 5"]], "", {}, "3 numbers"),
+    ([["5 %", "7%"], ["1 234,5", "5,25"]], "c1.*--decimal=, r", {"decimal": ","}, "2 numbers"),
+    ([["5 %", "0.2"], ["1", "2"]], "c0.*'5 %' are text", {"drop": ["c0"]}, "1 number"),
+    (
+        [["$56.7M"], ["USD 5", "USD 7"]],
+        "c0', 'c1'.*'[$]56",
+        {"categorical": ["c0,c1"]},
+        "2 categories",
+    ),
+    ([["1,234.5", "12"], ["9"]], "c0.*text: --thousands=, r", {"thousands": ","}, "2 numbers"),
+    ([["1,234", "5,678"]], "--decimal=, or --thousands=, r", {"decimal": ","}, "1 number"),
+    ([["1\u2019234,5"]], "--decimal=, --thous", {"decimal": ",", "thousands": "'"}, "1 number"),
+    ([["007", "010"], ["Q1"], ["12a", "1b", "3c", "4d"]], "", {}, "1 number, 2 categories"),
+    ([["12/31/2020", "1/2/2021 13:08"]], "--dates=c0 reads", {"dates": ["c0"]}, "1 date"),
+    ([["3.4.2020", "5.6.21"]], "=c0 or .*=c0 --day-first", {"dates": ["c0"]}, "1 date"),
+    ([["17-May-2024"], ["June 2020", "May 2021"]], "c0', 'c1'", {"dates": ["c0,c1"]}, "2 dates"),
+    ([["20240517"]], "", {"dates": ["c0"], "date_format": "%Y%m%d"}, "1 date"),
+    ([["Jul 31 2020 1:05 PM"], ["13:08"]], "c0', 'c1'", {"dates": ["c0", "c1"]}, "2 dates"),
+    (
+        [["5", "n.v.", "6", "7"], ["-", "7.5", "7", "3"]],
+        "c0', 'c1'.*=n.v.,- r",
+        {"missing": ["n.v.", "-"]},
+        "2 numbers",
+    ),
+    ([["x"], ["a\nb"]], "", {}, "2 categories"),
+]
+
+
+@pytest.mark.parametrize(("columns", "hint", "options", "features"), VARIED)
+def test_values_of_a_kind_are_read_or_named(columns, hint, options, features, write):
+    columns = [*columns, ["p", "q", "r"]]
+    names = [*(f"c{j}" for j in range(len(columns) - 1)), "y"]
+    rows = (
+        {n: column[i % len(column)] for n, column in zip(names, columns, strict=True)}
+        for i in range(60)
+    )
+    path = write(pd.DataFrame(rows).to_csv(index=False, quoting=1))
+    lines = run(path)[1]
+    assert len(lines) == bool(hint) and re.search(hint, "".join(lines)), lines
+    output, lines = run(path, **options)
+    assert lines == [] and output.endswith(f"features: {features}")
+
+
+ROWS = "1;7;p\n3;4;q\n" * 9
+BARE = {"skip_rows": 1, "no_header": True}
+LAYOUTS = [  # a file, a pattern of its notes or error, options that help, and what it is then
+    ("// 1\na,y\n//2\n//x,1\nb//,2\nc,3\n", "--header 2", {"comment": "//"}, "2 labels"),
+    ('a,b,y\n"x\n#1",#2,p\n#"3,4\nu,"v\n",q\n', "", {"comment": "#"}, "p 1, q 1.*ies$"),
+    (f"Report\n\na;b;y\n{ROWS}", "--header 3", {"skip_rows": 2}, "p 9, q 9"),
+    (f"Report\n{ROWS}", "--skip-rows 1 --no-header", BARE, "p 9, q 9"),
+    (f"Report;;\na;b;y\n{ROWS}", "--header 2", {"header": 2}, "p 9, q 9.* 2 numbers"),
+    ("W\n\nLand,1960,1961,1962,y,\n" + "A,1,2,3,p\nB,,,,q\n" * 9, "r 3 b", {"header": 3}, "p 9"),
+    (f"a;b;\n{ROWS}", "", {"drop": ["a"]}, "Unnamed: 2 .*p 9, q 9"),
+    (f"sep=;\na;b;y\nkg;;-\n{ROWS}", "r 2 --skip-rows 3", {"header": 2, "skip_rows": 3}, "2 n"),
+    ("red;red;a\n" + "red;red;b\ntan;red;a\n" * 9, "--no-h", {"no_header": True}, "a 10"),
+]
+
+
+@pytest.mark.parametrize(("text", "hint", "options", "first"), LAYOUTS)
+def test_layout_of_a_file_is_named(text, hint, options, first, write):
+    path = write(text)
+    assert re.search(hint, " ".join(run(path)[1]))
+    output, lines = run(path, **options)
+    assert lines == [] and re.search(first, output)
+
+
+TARGETS = [  # a file, a pattern of its notes or error, and options that help
+    (table("target,b,c", 30, lambda i: f"{i},{i % 2},{i % 3}"), "sorted", {"shuffle": 3}),
+    (table("b,Class", 60, lambda i: f"{i % 2},{'uvw'[i // 20]}"), "'u' on", {"shuffle": 3}),
+    (table("b,y,c", 60, lambda i: f"{i % 5},{i % 3},{i % 7}"), "", {}),
+    (
+        table("b,c,id", 60, lambda i: f"{i % 5},{'xyz'[i % 3]},u{i}"),
+        "'id': 60 lab",
+        {"target": "c"},
+    ),
+    (
+        table("a,day", 60, lambda i: f"{i % 3},{1990 + i}-05-17"),
+        "'day': 60 lab",
+        {"target": "a"},
+    ),
+    (
+        table("id,y", 120, lambda i: f"u{i},{i % 2}"),
+        "nearly all rows differ$",
+        {"categorical": ["id"]},
+    ),
+    (table("n,y", 120, lambda i: f"{i},{i % 2}"), "from 0$", {"limit": 90}),
+    (table("a,y", 60, lambda i: f"{i % 7},2.5"), "all rows have 2.5", {"target": "a"}),
+    (
+        table("a,y", 1100, lambda i: f"{i % 7},{i % 3 if i < 1000 else i}"),
+        "",
+        {"task": "regression"},
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "hint", "options"), TARGETS)
+def test_target_that_is_odd_is_named(text, hint, options, write):
+    path = write(text)
+    lines = run(path)[1]
+    assert len(lines) == bool(hint) and re.search(hint, "".join(lines))
+    assert run(path, **options)[1] == []
+
+
+def test_task_follows_from_all_rows_of_a_file(write):
+    path = write(table("a,y", 1100, lambda i: f"{i % 7},{i % 3 if i < 1000 else i}"))
+    assert load_stream(path).task == load_stream(path, limit=1100).task == "regression"
+    assert load_stream(path, limit=900).task == "classification"
+    assert [y for _, y in load_stream(write("a,y\n1,01\n2,10\n"))] == ["01", "10"]
+
+
+def test_target_is_guessed_by_its_name(write):
+    for names, target in (("y,Class", "Class"), ("y,b", "y"), ("class,TARGET", "TARGET")):
+        output = run(write(f"{names},z\n" + "1,2,3\n" * 3))[0]
+        assert output.startswith(f"target: {target} (by its name; --target names another), 1 label")
+
+
+def test_shuffle_mixes_the_rows_of_a_file(write):
+    path = write(table("a,y", 50, lambda i: f"{i},{i % 2}"))
+    records = [*load_stream(path, shuffle=7, keep=["a"]).records()]
+    assert [record.row for record in records] != [*range(1, 51)] and len(records) == 50
+    assert all(r.x == {"a": r.row - 1} and r.kept == (str(r.row - 1),) for r in records)
+    assert [r.row for r in load_stream(path, limit=9, shuffle=7).records()] == [
+        r.row for r in records[:9]
+    ]
+    with pytest.raises(EvaluationError, match="shuffle can only be chosen for a file"):
+        load_stream("Bananas", shuffle=0)
 
 
 @pytest.mark.parametrize("name", ADVICE)
@@ -171,5 +363,5 @@ def test_notes_and_first_line_are_short(write):
 def test_quoted_numbers_of_json_are_numbers(write):
     lines = '{"a": "1", "y": "p"}\n{"a": "2", "y": " q"}\n{"b": true, "y": ""}\n{"y": null}\n' * 9
     output, notes = run(write(lines, "t.jsonl"), target="y", drop=["b"])
-    assert output.startswith("target 'y': 2 labels (p 9, q 9); features: 1 number; 18 rows")
+    assert output.startswith("target: y, 2 labels (p 9, q 9); features: 1 number; 18 rows")
     assert notes == []

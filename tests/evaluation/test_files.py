@@ -7,6 +7,7 @@ import io
 import itertools
 import json
 import sys
+import zipfile
 
 import numpy as np
 import pandas as pd
@@ -42,6 +43,14 @@ ROWS = [
 LINES = "\n\n".join(map(json.dumps, ROWS)).encode()
 
 
+def archive(*names):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as opened:
+        for name in names:
+            opened.writestr(zipfile.ZipInfo(name), TABLE)
+    return file.getvalue()
+
+
 def parquet():
     file = io.BytesIO()
     pd.DataFrame(ROWS).to_parquet(file)
@@ -53,6 +62,8 @@ def parquet():
     [
         ("t.csv", TABLE.encode()),
         ("T.CSV.GZ", gzip.compress(TABLE.encode())),
+        ("t.zip", archive("t.csv", "__MACOSX/t.csv", "folder/")),
+        ("t.json", b"[" + b",\n".join(LINES.split(b"\n\n")) + b"]"),
         ("t.txt", TABLE.replace(",", ";").encode()),
         ("t.tsv", TABLE.replace(",", "\t").encode()),
         ("t.jsonl", LINES),
@@ -66,7 +77,7 @@ def test_formats_are_read_alike(name, data, write, monkeypatch):
     assert plain(stream) == plain(stream) == EXPECTED
     assert [type(y) for _, y in stream] == [int] * 3
     assert [*stream.kinds.values()] == ["number", "category", "category", "boolean"]
-    if data in (LINES, TABLE.encode()):
+    if name in ("t.csv", "t.jsonl", "t.json"):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         assert plain(load_stream("-", categorical=["code"])) == EXPECTED
 
@@ -77,7 +88,8 @@ def test_encodings(encoding, write):
     stream = load_stream(path, encoding=encoding, decimal=",")
     assert plain(stream) == [({"größe": 1.5}, "jä"), ({"größe": 2.0}, "né")]
     if encoding != "utf-8-sig":
-        with pytest.raises(EvaluationError, match="not text in utf-8; --encoding names another"):
+        other = "cp1252" if encoding == "latin-1" else encoding
+        with pytest.raises(EvaluationError, match=f"in utf-8; --encoding .* {other}"):
             load_stream(path)
 
 
@@ -88,7 +100,7 @@ def test_columns_are_numbered_chosen_and_dropped(write):
     assert next(iter(load_stream(path, drop=["id", "b"]))) == ({"a": 2}, "x")
     assert next(iter(load_stream(path, drop=["target"]))) == ({"id": 1, "a": 2}, 3)
     kept = [record.kept for record in load_stream(path, drop=["id"], keep=["id", "b"]).records()]
-    assert kept == [(1, 3), (2, 4)]
+    assert kept == [("1", "3"), ("2", "4")]
 
 
 def test_text_is_a_bag_of_words(write):
@@ -105,10 +117,10 @@ def test_text_is_a_bag_of_words(write):
 
 
 def test_quantities():
-    first = [*range(50)] * 20 + [*range(1000)]  # of which the first 1000 rows count
-    for labels in (range(50), first, [1.0, 2.0], [True, False], ["a", "b"]):
+    for labels in (range(50), [1.0, 2.0], [True, False], ["a", "b"]):
         assert not is_quantity(pd.Series([*labels]))
-    assert is_quantity(pd.Series([*range(51)])) and is_quantity(pd.Series([1.0, 2.5]))
+    for numbers in (range(51), [1.0, 2.5], [*range(50)] * 20 + [*range(51)]):
+        assert is_quantity(pd.Series([*numbers]))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +139,7 @@ def test_unlabeled_rows_are_left_out(limit, expected, n_unlabeled, write):
 
 def test_task_follows_from_the_target(write):
     path = write("a,price\n" + "".join(f"{i % 7},{i % 874}\n" for i in range(1200)))
-    for limit in (10, None):  # the first 1000 rows decide, even if fewer are read
+    for limit in (10, None):  # 1000 rows decide, even if fewer are asked for
         stream = load_stream(path, limit=limit)
         assert (stream.task, stream.target) == ("regression", "price")
         assert [y for _, y in stream] == [float(i % 874) for i in range(limit or 1200)]
@@ -146,23 +158,29 @@ def test_task_follows_from_the_target(write):
     [
         ("a,target\n1,2,3\n", {}, "more fields than its header"),
         ("a,target\n1,2\n1,2,3\n", {}, "Expected 2 fields in line 3, saw 3"),
-        ('a,target\n"1,2\n', {}, "EOF inside string"),
+        ('a,target\n"1,2\n', {}, "EOF inside string.* --no-quotes"),
         (f"a,target\n1,x\n1{400 * '0'},y\n", {}, r"row 2 .* in 'a', or one too large"),
         (b"\x89PNG,\r\n\x1a\n\xff,\xfe", {}, "byte 0x89 is not text in utf-8; --encoding"),
         ("a,target\n1,2\n", {"target": "targte"}, "no target column 'targte' .* mean 'target'"),
         ("a,target\n1,2\n", {"categorical": ["z"]}, r"no feature 'z' \(available: 'a'\)"),
         ("a,target\n1,2\n", {"drop": ["a"]}, "no feature beside its target 'target'"),
-        ("a,target\n1,2\n", {"separator": "||"}, "engine does not support"),
-        ("a,target\n1,2\n", {"thousands": ".."}, "Only length-1"),
+        ("a,target\n1,2\n", {"separator": "||"}, "separator must be one character, got '||'"),
+        ("a,target\n1,2\n", {"thousands": "."}, "decimal and thousands must differ, got '.'"),
+        ("a,target\n1,2\n", {"header": 1, "no_header": True}, "header and no_header exclude"),
+        ("a ,a,target\n1,2,3\n", {}, "two columns are named 'a'"),
+        ("a,target\n1,2\n", {"day_first": True}, "for the columns in dates"),
+        ("a,target\n1,2\n", {"dates": ["a"], "date_format": "%Q"}, "date_format.* 'Q' is a bad"),
         ("a,target\n1,2\n", {"encoding": "utf-88"}, "unknown encoding: utf-88"),
         ("a,target\n1,2\n", {"missing": "NA"}, "missing must be a list"),
-        ('{"a": 1, "b": 2}\n[1]\n', {}, "row 2 .* a JSON object in a line,.* 'list' obj"),
-        ('[\n{"a": 1}\n]', {}, r"row 1 .* object.* to_json\(.* lines=True\)"),
+        ('{"a": 1, "b": 2}\n[1]\n', {}, "row 2 .* a JSON object, .* 'list' obj"),
+        ('[\n{"a": 1, "b": 2},\n[1]\n]', {}, r"row 2 .* object.* to_json\("),
+        (archive("a.csv", "b.csv"), {}, "a zip archive of 2 files; convert one table to CSV"),
+        (archive("xl/workbook.xml", "b.xml"), {}, "a file of Excel; convert"),
         ('{"a": 1, "b": 2}\n', {"separator": ";"}, "separator is for CSV files, but .* is JSON"),
         ('{"a": [1], "y": 2}\n', {}, r"'a' must hold numbers, text or booleans, got \[1]"),
         ("a,price\n" + "".join(f'1,"${i},037.50"\n' for i in range(100)), {}, "number alone"),
-        (b"PK\x03\x04", {}, "zip"),
-        (gzip.compress(b"a,y\n1,2\n", mtime=0), {}, "gzip"),
+        (b"PK\x03\x04", {}, "not a zip file"),
+        (gzip.compress(b"a,y\n1,2\n", mtime=0)[:9], {}, "ended before"),
         ("a b y\n1 2 x\n2 3 y\n", {}, "--separator"),
         ("", {}, "empty"),
         ("a,y\n", {}, "no rows"),
@@ -179,7 +197,6 @@ def test_bad_source_is_named(tmp_path, monkeypatch, write):
     monkeypatch.setattr(sys, "stdin", None)
     for source, options, message in (
         (tmp_path, {}, "cannot read .*: Is a directory"),
-        (write("no gzip", "t.csv.gz"), {}, "cannot read .*: Not a gzipped file"),
         ("Banana", {}, "did you mean 'Bananas'"),
         ("-", {}, "standard input is closed"),
         ("bananas", {"text": "x"}, "text can only be chosen for a file, not for Bananas"),

@@ -76,8 +76,8 @@ def test_first_line_shows_what_was_understood(run, write):
     _, output, lines = run("evaluate", write(CHURN), "--drop", "id")
     assert lines == []
     assert output.splitlines()[:2] == [
-        "target 'churn': 2 labels (no 170, yes 103); features: 1 category, 1 number, 1 date;"
-        " 27 rows without a target skipped",
+        "target: churn (the last column; --target names another), 2 labels (no 170, yes 103);"
+        " features: 1 category, 1 number, 1 date; 27 rows without a target skipped",
         "table.csv: 273 samples; AdaptiveAMFClassifier(seed=1)",
     ]
     _, _, (line,) = run("evaluate", write(CHURN))
@@ -92,7 +92,8 @@ def test_evaluate_of_a_regressor(name, run, write):
     path = write(PRICES)
     titles, rows = rows_of(run("evaluate", path, "--model", name, "--metrics", "MAPE")[1])
     assert titles[:2] == [
-        "target 'price': numbers from 0.5 to 106.5; features: 1 number, 1 category",
+        "target: price (the last column; --target names another), numbers from 0.5 to 106.5;"
+        " features: 1 number, 1 category",
         "regression, as these numbers suggest; or choose --task classification",
     ]
     table = evaluation.compare(path, name, seed=1).table
@@ -110,7 +111,9 @@ def test_options_of_files_are_those_of_load_stream(run, tmp_path):
     status, output, lines = run("evaluate", path, *options, "--separator", "\t")
     assert (status, lines) == (0, [])
     features = "features: 2 categories, 1 number"
-    assert output.startswith(f"target '3': 2 labels (größ 1, ja 1); {features}")
+    assert output.startswith(
+        f"target: 3 (the last column; --target names another), 2 labels (größ 1, ja 1); {features}"
+    )
 
 
 def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
@@ -129,10 +132,18 @@ def test_compare_prints_the_figures_of_a_comparison(run, write, tmp_path):
     assert list(rows_of(output)[1]) == ["knn", "amf", "last-value", "mean"]
 
 
-def test_help_and_version(run):
+EXAMPLE = "`river-amf evaluate Bananas` is an example"
+
+
+def test_help_and_version(run, monkeypatch):
     status, _, (line,) = run()
     assert (status, line) == (2, "river-amf: error: the following arguments are required: COMMAND")
-    assert all("usage: river-amf" in run(*name, "--help")[1] for name in ([], ["evaluate"]))
+    assert "usage: river-amf" in run("--help")[1]
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run("evaluate", "--help")[1]
+    assert "--dates" in shown and len(shown.splitlines()) <= 32
+    for command in ("evaluate", "inspect", "compare"):
+        assert run(command)[2] == [f"river-amf: error: argument FILE: is missing; {EXAMPLE}"]
     assert run("--version")[:2] == (0, f"river-amf {river_amf.__version__}\n")
 
 
@@ -145,16 +156,22 @@ def test_help_and_version(run):
         ("evaluate nowhere.csv", "'nowhere.csv'"),
         ("evaluate a\0b", "no stream or file 'a\\x00b'"),
         ("evaluate TABLE --metrics F1", "F1 needs labels True/False or 0/1, but tab"),
-        ("evaluate --limit 0", "argument --limit: invalid positive_int value: '0'"),
-        ("evaluate --delay -1", "delay must be an integer >= 0, got -1"),
-        ("evaluate --predictions no/p.csv", "No such file or directory: 'no/p.csv'"),
+        ("evaluate Bananas --limit 0", "argument --limit: invalid positive_int value: '0'"),
+        ("evaluate Bananas --delay -1", "delay must be an integer >= 0, got -1"),
+        ("evaluate Bananas --predictions no/p.csv", "No such file or directory: 'no/p.csv'"),
         ("evaluate TABLE --predictions TABLE", "is the input, or written by another option"),
-        ("evaluate --html a --predictions a", "--html: a is the input, or written by another"),
-        ("evaluate --model knm", "unknown model 'knm' (did you mean 'knn'?"),
-        ("evaluate --model knn --n-estimators 1", "does not take --n-estimators"),
-        ("evaluate --model knn --save FILE", "model 'knn' cannot be saved"),
-        ("evaluate --html FILE", '--html needs plotly (the extra html): pip install "plotly>=6"'),
-        ("compare --models ,", "models is empty"),
+        (
+            "evaluate Bananas --html a --predictions a",
+            "--html: a is the input, or written by another",
+        ),
+        ("evaluate Bananas --model knm", "unknown model 'knm' (did you mean 'knn'?"),
+        ("evaluate Bananas --model knn --n-estimators 1", "does not take --n-estimators"),
+        ("evaluate Bananas --model knn --save FILE", "model 'knn' cannot be saved"),
+        (
+            "evaluate Bananas --html FILE",
+            '--html needs plotly (the extra html): pip install "plotly>=6"',
+        ),
+        ("compare Bananas --models ,", "models is empty"),
     ],
     ids=lambda value: value[:40],
 )
@@ -173,9 +190,36 @@ def test_compare_ends_with_1_if_all_models_fail(run, monkeypatch):
         raise ValueError("no such value")
 
     monkeypatch.setattr(AMFClassifier, "learn_one", fail)
-    status, output, _ = run("compare", "--limit", 20, "--models", "amf,last-class")
+    status, output, _ = run("compare", "Bananas", "--limit", 20, "--models", "amf,last-class")
     assert status == 0 and "sample 1: ValueError: no such value" in output
-    assert run("compare", "--limit", 20, "--models", "amf,adaptive")[0] == 1
+    assert run("compare", "Bananas", "--limit", 20, "--models", "amf,adaptive")[0] == 1
+
+
+def test_ids_are_written_as_they_are_in_the_file(run, write, tmp_path):
+    lines = ["code,zip,a,target", "0041,01067,1.50,1", "42,,2,", "0043,1e3,NA,0", "44,NA,3,1"]
+    path, out, model = write("\n".join(lines)), tmp_path / "p.csv", tmp_path / "m"
+    options = ["--keep", "code, zip", "--keep", "a"]
+    run("evaluate", path, *options, "--drop", "zip", "--predictions", out, "--save", model)
+    expected = [line.rpartition(",")[0] for line in lines]
+    kept = [line.split(",")[1:4] for line in out.read_text().splitlines()]
+    assert [",".join(cells) for cells in kept] == [expected[0], *expected[1:2], *expected[3:]]
+    kept = [line.split(",")[1:4] for line in run("predict", model, path, *options)[1].splitlines()]
+    assert [",".join(cells) for cells in kept] == expected
+
+
+def test_lists_may_be_repeated_and_names_have_commas(run, write, tmp_path):
+    path = write(
+        'id,"Town, street",b,y\n' + "".join(f'{i},"x, {i}",{i % 9},{i % 2}\n' for i in range(60))
+    )
+    options = [["id", "b"], ["id, b"], ["Town, street", "b"]]
+    for chosen, left in zip(options, ("1 category", "1 category", "1 number"), strict=True):
+        drops = [word for name in chosen for word in ("--drop", name)]
+        status, output, _ = run("evaluate", path, *drops, "--metrics", "F1", "--metrics", "MCC")
+        assert status == 0 and output.splitlines()[0].endswith(f"features: {left}")
+        assert " F1 " in output and " MCC " in output
+    model = tmp_path / "model"
+    assert run("evaluate", path, "--drop", "id,b", "--save", model)[0] == 0
+    assert run("predict", model, path)[2] == []
 
 
 # How a run ends early
@@ -224,7 +268,15 @@ def test_interrupt_ends_a_comparison_with_its_rows(run, monkeypatch, tmp_path):
 
     monkeypatch.setattr(OnlineDummyClassifier, "learn_one", interrupt)
     path = tmp_path / "table.csv"
-    options = ["--limit", 20, "--models", "last-class,majority,perceptron", "--csv", path]
+    options = [
+        "Bananas",
+        "--limit",
+        20,
+        "--models",
+        "last-class,majority,perceptron",
+        "--csv",
+        path,
+    ]
     status, output, lines = run("compare", *options)
     assert (status, lines) == (130, ["interrupted"])
     assert re.findall("(?m)(?:ok|not run)$", output) == ["ok", "not run", "not run"]
@@ -273,7 +325,7 @@ def test_terminal_escapes_are_shown_as_text(run, tmp_path):
         ["evaluate", path, "--save", model],
         ["evaluate", path, "--target", HOSTILE],
         ["evaluate", HOSTILE],
-        ["evaluate", "--model", HOSTILE],
+        ["evaluate", "Bananas", "--model", HOSTILE],
         ["compare", path, "--models", "majority", "--csv", tmp_path / f"c{HOSTILE}"],
         ["inspect", model],
         ["predict", model, HOSTILE],

@@ -23,7 +23,7 @@ unix = pytest.mark.skipif(os.name != "posix", reason="a shell and signals of Uni
 def test_broken_streams_leave_no_traceback(redirection, status):
     own, _, pipe = redirection.partition("|")
     line = f'exec 3>&1; {{ "$@" 3>&- {own}; echo $? >&3; }}{pipe and "|"}{pipe}'
-    command = ["sh", "-c", line, "sh", *COMMAND, "--model", "majority", "--limit", "50"]
+    command = ["sh", "-c", line, "sh", *COMMAND, "Bananas", "--model", "majority", "--limit", "50"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.stdout.split()[-1] == status
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
@@ -52,7 +52,10 @@ def test_files_are_written_to_the_end_of_a_pipe(monkeypatch, tmp_path):
 
     path = tmp_path / "table.csv"
     monkeypatch.setattr(sys, "stdout", Left())
-    assert cli.main(["compare", "--models", "majority", "--limit", "9", "--csv", str(path)]) == 141
+    assert (
+        cli.main(["compare", "Bananas", "--models", "majority", "--limit", "9", "--csv", str(path)])
+        == 141
+    )
     assert "majority,9," in path.read_text()
 
 
@@ -66,4 +69,4 @@ def test_lack_of_memory_is_one_line(place, name, message, monkeypatch, run):
 
     monkeypatch.setattr(place, name, fail)
     last = f"river-amf: error: {message}MemoryError: Unable to allocate 4 GiB"
-    assert run("evaluate")[2] == [last]
+    assert run("evaluate", "Bananas")[2] == [last]

@@ -38,9 +38,26 @@ def test_target_and_reading_options_are_shown(write, run, tmp_path):
     assert "\nread with decimal=',', drop=['id']\n" in output
 
 
+def test_inspect_lists_the_columns_of_a_file(write, run):
+    rows = (
+        f"{i % 3 or ''};{i}.5;2024-05-{i + 1:02};{'ab'[i % 2]};{'xy'[i > 5]}\n" for i in range(9)
+    )
+    path = write("code;size;day;note;y\n" + "".join(rows))
+    _, output, lines = run("inspect", path, "--text", "note", "--categorical", "code")
+    titles, *cells = [line.split() for line in output.splitlines()[2:]]
+    assert titles == ["column", "read", "as", "missing", "distinct", "example"] and lines == []
+    assert cells == [
+        ["code", "category", "3", "2", "1"],
+        ["size", "number", "0", "9", "0.5"],
+        ["day", "date", "0", "9", "2024-05-01"],
+        ["note", "words", "0", "2", "a"],
+        ["y", "category", "0", "2", "x"],
+    ]
+
+
 def test_inspect_refuses_other_files(tmp_path, run):
     pickled = tmp_path / "model.pkl"
     pickled.write_bytes(pickle.dumps(river_amf.AMFClassifier()))
-    for path, message in ((pickled, "is not a river_amf file"), (tmp_path, "Is a directory")):
+    for path, message in ((pickled, "it is a pickle"), (tmp_path, "Is a directory")):
         status, output, (line,) = run("inspect", path)
         assert (status, output) == (2, "") and message in line

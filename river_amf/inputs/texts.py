@@ -1,0 +1,94 @@
+"""Texts in tables as numbers, booleans and dates, as people write them.
+
+Each function takes a series of texts, of which none is missing, and a layout: `decimal`,
+`thousands`, `date_format` and `day_first`. What a text is not, is missing in the result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pandas as pd
+
+_Layout = Mapping[str, Any]
+
+_MARKS = str.maketrans("\u2212\u2019\xa0\u2009\u202f", "-'   ")  # minus, apostrophe and blanks
+_DATE = re.compile(  # of ISO 8601; the first group is without an offset from UTC
+    r"(\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?)(Z|[-+]\d\d:?\d\d)?"
+)
+# Other dates, in which blanks stand for any marks between their parts; times may follow.
+_DATES = ("%Y %m %d", "%Y %m", "%m %Y", *(f"{m} %d %Y" for m in ("%b", "%B")))
+_DATES += tuple(
+    f"{days}{m} {y}" for days in ("%d ", "") for m in ("%b", "%B") for y in ("%Y", "%y")
+)
+_FIRST = 100  # texts by which the format of dates is found
+_TIMES = (" %H:%M", " %H:%M:%S", " %I:%M %p")
+
+
+def numbers(texts: pd.Series, layout: _Layout) -> pd.Series:
+    """Return texts as numbers, and NaN for other texts."""
+    decimal, marks = layout["decimal"], f" {layout['thousands'] or ''}"
+    # only those that may be numbers, because it takes long to try to parse text
+    plain = texts[texts.str.match(r"[-+.,\diIn\u2212]").to_numpy(dtype=bool)]
+    joined = "\n".join(plain)
+    if not joined.isascii():
+        plain = plain.str.translate(_MARKS)
+    is_percent = plain.str.endswith("%") if "%" in joined else None
+    if is_percent is not None:
+        plain = plain.str.removesuffix("%").str.rstrip()
+    if decimal != "." or not joined.isascii() or any(mark in joined for mark in marks):
+        grouped = rf"[-+]? ?[1-9]\d{{0,2}}([{re.escape(marks)}]\d{{3}})+({re.escape(decimal)}\d*)?"
+        is_grouped = plain.str.fullmatch(grouped)
+        signed = plain.str.replace(r"^([-+]) ", r"\1", regex=True)
+        plain = signed.mask(is_grouped, plain.str.replace(f"[{re.escape(marks)}]", "", regex=True))
+        if decimal != ".":
+            plain = plain.mask(plain.str.contains(".", regex=False), "text")
+            plain = plain.str.replace(decimal, ".", regex=False)
+    values = pd.to_numeric(plain, errors="coerce")
+    if is_percent is not None and not is_percent[values.notna()].all():  # 12 % beside 0.12
+        values = values.mask(is_percent)
+    return values.reindex(texts.index)
+
+
+def iso_dates(texts: pd.Series, _: _Layout) -> pd.Series:
+    """Return texts as dates or as times, without their offset; missing where they are neither."""
+    matches = map(_DATE.fullmatch, texts)
+    local = pd.Series([match and match[1] for match in matches], texts.index, dtype=object)
+    dates = pd.to_datetime(local, format="ISO8601", errors="coerce")
+    has_time = any(len(text) > len("2024-05-17") for text in local.dropna())
+    return dates if has_time else dates.dt.date
+
+
+def read_dates(texts: pd.Series, layout: _Layout) -> pd.Series:
+    """Return texts as dates or times in the layout's format, or in those that read most."""
+    dates, form = iso_dates(texts, layout), layout["date_format"]
+    if form is None and dates.notna().all():
+        return dates
+    order = "%d %m" if layout["day_first"] else "%m %d"
+    days = [*_DATES, f"{order} %Y", f"{order} %y"]
+    forms = [*days, *(day + time for day in days for time in _TIMES), *map(str.strip, _TIMES)]
+    if form is None:
+        texts = texts.str.replace(r"[-./, ]+", " ", regex=True)
+    dates, has_time = pd.Series(pd.NaT, texts.index, dtype="datetime64[us]"), False
+    while len(rest := texts[dates.isna()]):
+        first = rest[:_FIRST]
+        best = form or max(forms, key=lambda f: _parse(first, f).notna().sum())
+        if (parsed := _parse(rest, best).dropna()).empty:
+            break
+        dates[parsed.index], has_time = parsed, has_time or bool(re.search("%[HIMSpcX]", best))
+    return dates if has_time else dates.dt.date
+
+
+def _parse(texts: pd.Series, form: str) -> pd.Series:
+    """Return texts in a format as times, without their offset; missing where they are none."""
+    times = pd.to_datetime(texts, format=form, errors="coerce")
+    return times.dt.tz_localize(None) if isinstance(times.dtype, pd.DatetimeTZDtype) else times
+
+
+READERS: dict[str, Callable[[pd.Series, _Layout], pd.Series]] = {
+    "number": numbers,
+    "boolean": lambda texts, _: texts.str.lower().map({"true": True, "false": False}),
+    "date": iso_dates,
+}
