@@ -7,13 +7,13 @@ from typing import Any
 DELAY_SCALE = 10.0  # a delay of so many samples halves the rates of what learns from it
 LARGEST_DELAY = 100.0
 
-FIT, MISFIT, DOUBTFUL = 2, -2, -1  # what a label adds to the trust in the usual place
+FIT, MISFIT = 2, -2  # what a label adds to the trust in the usual place
 TRUSTED, MOST_TRUST = 8, 16
 PATIENCE = 5  # labels without an equal row before a similar one is looked for
 EVERY = 16  # such labels between two looks at all rows
 N_AROUND = 32  # rows on each side of the place, which a row is compared with
-SIMILAR = 0.5  # of the mean distance of these rows,
-SAME = 0.125  # and so near that a nearer one makes no difference
+SIMILAR = 0.5  # of the mean distance of these rows
+RIVALRY = 8  # labels in favor of another place, on balance, from which on it is the usual one
 N_KEPT = 64  # taken predictions that are kept, and 2 for each that waits
 
 
@@ -58,6 +58,7 @@ class Pending:
         self.usual = 0  # how many were made since, then
         self.trust = 0
         self.n_missed = 0
+        self.rival = self.n_rival = 0  # another place, and how often a row was nearest there
 
     def waiting(self):
         """Return the predictions whose labels have not come."""
@@ -159,9 +160,24 @@ class Pending:
         if own > SIMILAR * mean:
             self._learn(MISFIT)
             return None
+        nearest = around[distances.index(min(distances))]
         if own == min(distances):
             self._learn(FIT)
-        elif own > SAME * mean:
-            self._learn(DOUBTFUL)
+        if own == min(distances) or min(distances) > SIMILAR * own:
+            nearest = usual
+        if self._is_rival(nearest.number - usual.number):
+            usual = nearest
         self._suppose(usual)
         return usual if self.trust >= TRUSTED else None
+
+    def _is_rival(self, offset):
+        if offset and offset == self.rival:
+            self.n_rival += 1
+        elif self.n_rival:
+            self.n_rival -= 1
+        else:
+            self.rival = offset
+        if self.n_rival < RIVALRY:
+            return False
+        self.n_rival = 0
+        return True

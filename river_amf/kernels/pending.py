@@ -17,13 +17,13 @@ from river_amf.kernels.regression.target_pool import recent_values
 from river_amf.kernels.tree.random_numbers import LOW_WORD, MULTIPLIER, WORD
 from river_amf.state import layout
 
-FIT, MISFIT, DOUBTFUL = 2, -2, -1  # what a label adds to the trust in the usual place
+FIT, MISFIT = 2, -2  # what a label adds to the trust in the usual place
 TRUSTED, MOST_TRUST = 8, 16
 PATIENCE = 5  # labels without an equal row before a similar one is looked for
 EVERY = 16  # such labels between two looks at all rows
 N_AROUND = 32  # rows on each side of the place, which a row is compared with
-SIMILAR = 0.5  # of the mean distance of these rows,
-SAME = 0.125  # and so near that a nearer one makes no difference
+SIMILAR = 0.5  # of the mean distance of these rows
+RIVALRY = 8  # labels in favor of another place, on balance, from which on it is the usual one
 N_KEPT = 64  # taken predictions that are kept, and 2 for each that waits
 N_LOST = 1000  # labels without a prediction, each after another one was made, before a warning
 
@@ -296,7 +296,7 @@ def find_similar(forest: Forest, place: int, values: Array) -> int:
         return NONE
     last = counters["n_pending"] - 1
     if counters["trust"] < TRUSTED and counters["n_missed"] % EVERY == 0:
-        _, _, nearest = compare(forest, values, 0, last, place)
+        _, _, nearest = compare(forest, values, 0, last)
         if nearest != place:
             counters["trust"] = 0
             suppose(forest, nearest)
@@ -305,23 +305,39 @@ def find_similar(forest: Forest, place: int, values: Array) -> int:
         trust(forest, MISFIT)
         return NONE
     first, last = max(place - N_AROUND, 0), min(place + N_AROUND, last)
-    mean, least, _ = compare(forest, values, first, last, place)
+    mean, least, nearest = compare(forest, values, first, last)
     own = distance(forest, values, slot_of(forest, place))
     if own > SIMILAR * mean:
         trust(forest, MISFIT)
         return NONE
     if own == least:
         trust(forest, FIT)
-    elif own > SAME * mean:
-        trust(forest, DOUBTFUL)
+    if least > SIMILAR * own or own == least:
+        nearest = place
+    if is_rival(forest, nearest - place):
+        place = nearest
     suppose(forest, place)
     return place if counters["trust"] >= TRUSTED else NONE
 
 
+@hot
+def is_rival(forest: Forest, offset: int) -> bool:
+    """Note how far from the usual place the nearest row is; return whether that is a better one."""
+    counters = forest.counters[0]
+    if offset != 0 and offset == counters["rival"]:
+        counters["n_rival"] += 1
+    elif counters["n_rival"] > 0:
+        counters["n_rival"] -= 1
+    else:
+        counters["rival"] = offset
+    if counters["n_rival"] < RIVALRY:
+        return False
+    counters["n_rival"] = 0
+    return True
+
+
 @helper
-def compare(
-    forest: Forest, values: Array, first: int, last: int, place: int
-) -> tuple[float, float, int]:
+def compare(forest: Forest, values: Array, first: int, last: int) -> tuple[float, float, int]:
     """Return the mean and the least distance of a row from some others, and the nearest of them."""
     total, least, nearest = 0.0, math.inf, NONE
     for back in range(last, first - 1, -1):

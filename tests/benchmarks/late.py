@@ -12,6 +12,9 @@ regressors, R2 and the share of targets in 90 % intervals, both after row 1 100.
 `mean` (`vote="mean"`), `leaves` (`AMF` with `use_aggregation=False`).
 
 `hours-k` has one feature, a number below k, whose rows repeat: in turn from 24 on, else at random.
+
+With `--jump`, instead the mean absolute error after a jump of 20 sigma, by rows after the first
+label that has jumped: y = 5 u + noise, a delay of 100, mean of seeds 1 to 5.
 """
 
 import functools
@@ -32,6 +35,8 @@ from river_amf.evaluation.prequential import test_then_train
 LABELS = ("elec2", "weather", "rialto", "letter", "bank")
 TARGETS = ("MetroTraffic", "elevators", "bike", "abalone", "fried")
 HOURS = {f"hours-{k}": k for k in (1, 3, 24, 168)}
+AFTER_JUMP = [(0, 25), (25, 50), (50, 100), (100, 200), (200, 500), (25, 200)]
+JUMP_AT, JUMP_DELAY = 2_000, 100
 DELAYS = [0, 10, 100, 1_000]
 ROWS = 8_000
 WARM_UP = 1_100  # rows of a regressor that are not scored
@@ -55,6 +60,7 @@ REGRESSORS = {
     "scaled": functools.partial(scaled, AdaptiveAMFRegressor),
     "at-once": functools.partial(AdaptiveAMFRegressor, max_delayed_labels=0),
     "AMF": AMFRegressor,
+    "mean": functools.partial(AdaptiveAMFRegressor, vote="mean"),
     "leaves": functools.partial(AMFRegressor, use_aggregation=False),
 }
 MODELS = ["AdaptiveAMF", "scaled", "at-once", "AMF", "mean", "leaves"]
@@ -99,12 +105,31 @@ def regress(stream: str, model: str, delay: int, data: Path) -> tuple[float, flo
     return float(1.0 - np.mean((y - prediction) ** 2) / np.var(y)), float(coverage)
 
 
+def errors_after_jump(model: str, seed: int) -> list[float]:
+    """Return the mean absolute error of some rows."""
+    draw, samples = random.Random(seed), []
+    for n in range(JUMP_AT + JUMP_DELAY + AFTER_JUMP[-2][1] + 1):
+        u = draw.random()
+        samples.append(({"u": u}, 5.0 * u + draw.gauss(0.0, 0.5) + 10.0 * (n >= JUMP_AT)))
+    steps = test_then_train(REGRESSORS[model](seed=seed), samples, JUMP_DELAY + 1)
+    after = itertools.islice(steps, JUMP_AT + JUMP_DELAY + 1, None)
+    errors = np.abs([step.y - step.prediction for step in after])
+    return [float(errors[start:stop].mean()) for start, stop in AFTER_JUMP]
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run, and print the table; returns the exit status."""
     parser = streams.make_parser(__doc__, (*LABELS, *TARGETS, *HOURS))
     streams.add_names(parser, "--models", MODELS, MODELS)
     parser.add_argument("--delays", type=int, nargs="+", default=DELAYS)
+    parser.add_argument("--jump", action="store_true")
     arguments = parser.parse_args(argv)
+    if arguments.jump:
+        streams.print_header("model", *(f"{start} to {stop}" for start, stop in AFTER_JUMP))
+        for model in (name for name in arguments.models if name in REGRESSORS):
+            errors = np.mean([errors_after_jump(model, seed) for seed in range(1, 6)], axis=0)
+            streams.print_row((model, *(f"{error:.2f}" for error in errors)))
+        return 0
     names = [name for name in arguments.streams if name in HOURS]
     names = (
         streams.available([n for n in arguments.streams if n not in HOURS], arguments.data) + names

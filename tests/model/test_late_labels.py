@@ -112,6 +112,7 @@ def scaled(n_seen):
 CHANGES = {
     "scaled": scaled,
     "grown": lambda n_seen: lambda x: x | {f"new {n}": 0.0 for n in range(n_seen // 40)},
+    "ramp": lambda n_seen: lambda x: {"ramp": x["ramp"] * (1 + n_seen * 1e-5)},
     "hours": lambda _: lambda x: {"hour": x["hour"]},
     "few": lambda _: lambda x: {"few": x["few"]},
 }
@@ -125,9 +126,11 @@ def test_changed_and_repeated_rows_equal_reference(kind, parameters, change, del
     model, reference = pair(kind, parameters | {"n_estimators": 1})
     n_learned = 0
     for n in range(160):
-        x = {"a": draw.gauss(0, 1), "b": draw.gauss(0, 1), "hour": n % 6, "few": draw.choice("pqr")}
+        x = {"a": draw.gauss(0, 1), "b": draw.gauss(0, 1), "ramp": n + 9.0}
+        x |= {"hour": n % 6, "few": draw.choice("pqr")}
         for _ in range(draw.choice([0, 1, 2] if n < 40 else [1, 1, 2])):
             check_same_answer(model, reference, CHANGES[change](n_learned)(x))
+        delay -= 3 * (n == 110 and delay > 3)  # to where rows are like those of the usual place
         waiting.append((x, x["a"] + x["hour"] if kind is AMFRegressor else x["a"] > 0))
         while len(waiting) > delay:
             x, y = waiting.pop(0)
