@@ -70,9 +70,9 @@ PENDING_COUNTERS = [
     ("n_since", "i8"),  # made since that of the last label in its usual place
     ("usual_back", "i8"),  # how many had been made since, when that label came
     ("trust", "i8"),  # in this
-    ("n_missed", "i8"),  # labels since the last one with an equal row among the predictions,
-    ("n_lost", "i8"),  # and of these, how many came after a new prediction
-    ("is_fresh", "i8"),  # whether there was one since the last label
+    ("n_missed", "i8"),  # labels since the last one with an equal row among the predictions
+    ("n_lost", "i8"),  # labels since the last that found its own, each after a new prediction
+    ("is_fresh", "i8"),  # whether there was a new one since the last label
 ]
 
 # What the kernels count along the stream, for all trees together.
