@@ -70,6 +70,7 @@ class Pending:
             return
         if self._is_newest(row, n_learned):
             self.list[-1].votes = votes
+            self.last = min(self.last, self.newest - 1)
             return
         self.newest += 1
         self.list.append(Prediction(row, n_learned, votes, self.newest))

@@ -23,9 +23,8 @@ from river_amf.inputs.cautions import Width, warn_of_lost, warn_of_numbers
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets
-from river_amf.inputs.schema import Reading, Row, Schema
+from river_amf.inputs.schema import Reading, Schema
 from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, TOO_HEAVY, UNSOUGHT
-from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
 
 Predict = Callable[[Any, Any], Any]  # engine, x
@@ -99,7 +98,7 @@ class Engine(Guarded):
             learned = self.extensible(parameters) if weight > 0.0 or arena is None else self.learned
             reading = learned.schema.read(x, y, weight)
             if weight == 0.0:
-                self._take_pending(arena, reading.row)
+                self._take_pending(self.learned, reading)
                 return
             warn_of_numbers(learned.schema, reading.categories)
             self.width.count(x, learned.schema)
@@ -155,12 +154,13 @@ class Engine(Guarded):
         if self.arena.n_learned[0] > n_learned:
             self.schema.use()
 
-    def _take_pending(self, arena: Arena | None, row: Row) -> int:
-        """Take out the prediction of a sample, whose features and categories were known then."""
-        schema = self.schema
+    def _take_pending(self, learned: Learned, reading: Reading) -> int:
+        """Take out the prediction of a sample, in which new features were unknown."""
+        schema, arena = learned
         if self.arena is None or arena is None:
             return NONE
-        sample = schema.place({name: row[name] for name in row if schema.is_known(name)})
+        row, new = reading.row, {*reading.numeric, *reading.categorical}
+        sample = schema.place({name: row[name] for name in row if name not in new})
         slot: int = kernels.take_pending(arena, sample.address)
         return slot
 
@@ -170,15 +170,14 @@ class Engine(Guarded):
         """Learn a sample that brings a new label, features, words or categories."""
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
             check_totals(self.weight_of(0), [weight], largest_total(parameters))
-        before, slot = self.schema, self._take_pending(learned.arena, reading.row)
+        before = self.schema
         self.pending = functools.partial(before.cut, before.mark())
         learned, row = admitted(learned, reading, parameters)
         schema, arena = learned
         assert arena is not None
+        slot = self._take_pending(learned, reading)
         schema.place(row)
         target = float(len(schema.labels) - 1 if reading.label is None else reading.label)
-        if schema.words is not before.words is not None:
-            slot = NONE  # slots of forgotten words are used again
         version = int(arena.handle["version"][0])
 
         def has_begun() -> bool:

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from river_amf.inputs.kinds import PLAIN_NUMBERS
 
-UNKNOWN = -1.0  # in the key of a sample, a category without a code
-
 Codes = Mapping[Hashable, int]
 
 
@@ -38,26 +36,6 @@ def ascending(values: Iterable[Any]) -> list[Any]:
         return sorted(values)
     except TypeError:
         return sorted(values, key=column_order)
-
-
-def key_of(row: Any) -> bytes:
-    """Return the key of an encoded row, which stays the same when features are added."""
-    # The row is a memoryview or an array of float64.
-    n = len(row)
-    while n and row[n - 1] != row[n - 1]:  # NaN
-        n -= 1
-    key: bytes = (row[:n] if n < len(row) else row).tobytes()
-    return key
-
-
-def keys_of(rows: NDArray[np.float64]) -> list[bytes]:
-    """Return the key of each encoded row of a block."""
-    rows = rows + 0.0  # not -0.0
-    rows[np.isnan(rows)] = np.nan  # of any sign
-    if not rows.size or np.isnan(rows[:, -1]).any():
-        return [key_of(row) for row in rows]
-    content, width = rows.tobytes(), rows.itemsize * rows.shape[1]
-    return [content[start : start + width] for start in range(0, len(content), width)]
 
 
 class EncodedSample:

@@ -94,6 +94,7 @@ def open_pending(forest: Forest, key: Word) -> int:
     if counters["n_pending"] > 0:
         slot = slot_of(forest, 0)
         if is_same_prediction(forest, slot, key):
+            counters["n_since"] = max(counters["n_since"], 1)
             return slot
     while counters["n_pending"] >= forest.handle["most_pending"]:
         drop_oldest(forest)
@@ -188,18 +189,16 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
         return NONE
     key, newest = key_of(forest, row, words), slot_of(forest, 0)
     if counters["n_waiting"] == 1 and is_same_prediction(forest, newest, key):
-        counters["n_missed"] = counters["n_lost"] = 0
-        back = 0
+        counters["n_missed"] = back = 0
     else:
         place = min(counters["n_since"] - 1, counters["usual_back"])
         back = find_equal(forest, place, key)
         if back == NONE:
-            counters["n_lost"] += is_fresh
             back = find_similar(forest, place, values)
-        else:
-            counters["n_lost"] = 0
     if back == NONE:
+        counters["n_lost"] += is_fresh
         return NONE
+    counters["n_lost"] = 0
     slot = slot_of(forest, back)
     is_at_once = forest.pending[slot]["n_learned"] == counters["n_learned"]
     mark_taken(forest, slot)

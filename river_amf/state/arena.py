@@ -159,14 +159,17 @@ class Arena:
         for name, place in zip(OUTPUT_FIELDS, self._places, strict=False):
             self.handle[f"{name}_place"] = 8 * place
         settings, values = self.settings[0], np.zeros(self._places[-1])
+        of_forest = int(settings["n_features"]), int(settings["n_classes"])
+        self.handle["most_pending"] = self._most_pending(*of_forest)
         self._output(values)["made_at"][:] = -1.0  # there is no prediction
         self.output = PredictionBuffer(values[: self._places[1]].data, values.ctypes.data, values)
-        # the number of predictions that are kept until their labels come
-        n_labels = layout.OF_VOTER if self.task == REGRESSION else int(settings["n_labels"])
-        n_numbers = self.capacities["voter"] * n_labels + int(settings["n_features"])
+
+    def _most_pending(self, n_features: int, n_classes: int) -> int:
+        """Return how many predictions are kept until their labels come."""
+        n_votes = layout.OF_VOTER if self.task == REGRESSION else n_classes
+        n_numbers = self.capacities["voter"] * n_votes + n_features
         n_bytes = layout.PENDING.itemsize + 8 * (1 + n_numbers)
-        most = int(settings["max_delayed_labels"])
-        self.handle["most_pending"] = min(most, _PENDING_BYTES // n_bytes)
+        return min(int(self.settings["max_delayed_labels"][0]), _PENDING_BYTES // n_bytes)
 
     @property
     def arrays(self) -> tuple[Array, ...]:
@@ -200,14 +203,16 @@ class Arena:
         }
 
     def with_pending(self, capacity: int) -> Arena:
-        """Return an arena in which the ring of predictions has another capacity, and no gap."""
+        """Return an arena in which the ring has another capacity, for the newest predictions."""
         counters = self.counters.copy()
-        n, first = int(counters["n_pending"][0]), int(counters["first_pending"][0])
-        places = (first + np.arange(n)) % max(len(self.pending), 1)
+        stop = int(counters["first_pending"][0] + counters["n_pending"][0])
+        n = min(int(counters["n_pending"][0]), capacity)
+        places = np.arange(stop - n, stop) % max(len(self.pending), 1)
         arrays = defaults(self.capacities | {"pending": capacity}, _OF_PENDING)
         for name, array in arrays.items():
             array[:n] = getattr(self, name)[places]
-        counters["first_pending"] = 0
+        counters["first_pending"], counters["n_pending"] = 0, n
+        counters["n_waiting"] = n - arrays["pending"]["is_taken"].sum()
         return self.replacing(arrays | {"counters": counters}, {"pending": capacity})
 
     def with_room(self, n_predictions: int) -> Arena:
@@ -315,6 +320,9 @@ class Arena:
         n_features = len(is_categorical)
         settings = self.settings.copy()
         n_classes = max(n_labels, int(settings["n_classes"][0]))
+        most_pending = self._most_pending(n_features, n_classes)
+        if self.capacities["pending"] > most_pending:
+            return self.with_pending(most_pending).extended(is_categorical, n_labels, dirichlet)
         capacities = self._enough(n_features, sum(is_categorical), n_classes)
         new = slice(int(settings["n_features"][0]), n_features)
         self.rows[: int(self.counters["n_rows"][0]), new] = np.nan

@@ -72,9 +72,9 @@ PENDING_COUNTERS = [
     ("trust", "i8"),  # in this
     ("rival", "i8"),  # how far from that place many of the nearest rows are,
     ("n_rival", "i8"),  # and how many, on balance
-    ("n_missed", "i8"),  # labels since the last one with an equal row among the predictions,
-    ("n_lost", "i8"),  # and of these, how many came after a new prediction
-    ("is_fresh", "i8"),  # whether there was one since the last label
+    ("n_missed", "i8"),  # labels since the last one with an equal row among the predictions
+    ("n_lost", "i8"),  # labels since the last that found its own, each after a new prediction
+    ("is_fresh", "i8"),  # whether there was a new one since the last label
 ]
 
 # What the kernels count along the stream, for all trees together.

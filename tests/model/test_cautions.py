@@ -204,6 +204,13 @@ def test_delayed_labels_give_no_warning(delay):
         assert n < delay or not caught(model.learn_one, rows[n - delay], n % 2)
 
 
+def test_labels_behind_a_scaler_give_no_warning():
+    model = preprocessing.StandardScaler() | made(AMFRegressor)
+    for x in unlike(1500):
+        model.predict_one(x)
+        assert not caught(model.learn_one, x, x["a"])
+
+
 def test_unlabeled_rows_give_no_warning():
     model, rows = made(AdaptiveAMFClassifier), unlike(2500)
     for n, x in enumerate(rows):

@@ -213,3 +213,36 @@ def test_late_rows_of_chunks_equal_single_samples(kind, parameters, monkeypatch,
         blocks.predict_many(frame[late])
     assert pickle.dumps(single) == pickle.dumps(blocks)
     assert sum(n_late for _, n_late in chunks) >= min(60, single._arena.handle["most_pending"][0])
+
+
+def test_repeated_prediction_expects_its_label_at_once():
+    # its usual place is that of the prediction itself, by a label of weight 0 with equal rows
+    single, blocks = (AMFClassifier(3, seed=3, vote="learned") for _ in range(2))
+    for model in (single, blocks):
+        for what, x in [("learn", n) for n in range(4)] + [
+            *(("predict", 5), ("predict", 6), ("learn", 5)),  # so the usual delay is 1
+            *(("predict", 0), ("learn", 1), ("predict", 0), ("learn", 2)),
+            *(("predict", 0), ("predict", 1), ("predict", 0), ("drop", 0)),
+        ]:
+            if what == "predict":
+                model.predict_one({"a": x})
+            else:
+                model.learn_one({"a": x}, x % 2, w=float(what == "learn"))
+        assert model._arena.counters["n_since"][0] == 0
+    for n in range(20):
+        single.predict_proba_one({"a": n % 2})
+        single.learn_one({"a": n % 2}, n % 3)
+    numbers = pd.DataFrame({"a": [n % 2 for n in range(20)]})
+    blocks.predict_proba_then_learn_many(numbers, [n % 3 for n in range(20)])
+    assert pickle.dumps(single) == pickle.dumps(blocks)
+
+
+@pytest.mark.parametrize("n_classes", [None, 300])
+def test_waiting_predictions_keep_their_bound(n_classes):
+    model, draw = AMFClassifier(2, seed=3, vote="learned", n_classes=n_classes), random.Random(0)
+    for n in range(300):
+        model.learn_one({"a": n} | {f"new {k}": 1.0 for k in range(n)}, f"label {n % 200}")
+        for _ in range(5000 if n == 2 else 1):
+            model.predict_one({"a": draw.random()})
+    n_bytes = sum(getattr(model._arena, name).nbytes for name in arena._OF_PENDING)
+    assert n_bytes < 1.5 * arena._PENDING_BYTES  # as arrays have spare capacity
