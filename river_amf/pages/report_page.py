@@ -26,6 +26,7 @@ def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bo
         *_along(records),
         *of_task(records),
         _size(records),
+        _columns(records),
     ]
     key = {name: records.looks[name] for name in records.models if records.looks[name].is_named}
     text = f"{verdict(records)} Each sample was predicted before it was learned."
@@ -146,3 +147,11 @@ def _size(records: Records) -> Section:
     nodes = along.curves(records, "n_nodes", "Nodes of all trees", y="nodes")
     memory = along.curves(records, "memory", "Memory", y="bytes")
     return _section("Size", [nodes, memory])
+
+
+def _columns(records: Records) -> Section:
+    """Return the section on the columns of a file."""
+    if records.columns is None:
+        return Section("Columns")
+    table = records.columns.astype(str).set_index("column").map(escaped)
+    return Section("Columns", "How the columns of the file were read.", body=table_html(table))
