@@ -34,8 +34,10 @@ from river_amf.evaluation.streams import (
 )
 from river_amf.evaluation.table_files import (
     LAYOUT,
+    OPTIONS,
     STANDARD_INPUT,
     Table,
+    given,
     read_table,
     settle,
 )
@@ -55,25 +57,7 @@ def load_stream(
     target: str | None = None,
     categorical: Sequence[str] = (),
     limit: int | None = None,
-    *,
-    missing: Collection[str] = (),
-    separator: str | None = None,
-    encoding: str | None = None,
-    header: int | None = None,
-    no_header: bool = False,
-    skip_rows: int = 0,
-    decimal: str = ".",
-    thousands: str | None = None,
-    comment: str | None = None,
-    no_quotes: bool = False,
-    dates: Sequence[str] = (),
-    date_format: str | None = None,
-    day_first: bool = False,
-    task: str | None = None,
-    shuffle: int | None = None,
-    drop: Sequence[str] = (),
-    text: str | None = None,
-    keep: Sequence[str] = (),
+    **options: Any,
 ) -> Stream:
     r"""Open a stream by name, or read a file.
 
@@ -135,24 +119,20 @@ def load_stream(
     >>> list(stream), stream.n_unlabeled
     ([({'size': 1.5, 'color': 'red'}, 'a'), ({'color': 'tan'}, 'b')], 1)
     """
+    if (unknown := next((name for name in options if name not in OPTIONS), None)) is not None:
+        raise TypeError(f"there is no option {unknown!r} ({suggest(unknown, [*OPTIONS])})")
+    chosen, options = given(options), OPTIONS | options
+    task, text, shuffle = options["task"], options["text"], options["shuffle"]
     _check_task("task", task)
-    if isinstance(missing, str):
-        raise EvaluationError(f"missing must be a list of texts, such as ['-9'], got {missing!r}")
-    layout = {
-        **{"separator": separator, "encoding": encoding, "decimal": decimal, "comment": comment},
-        **{"header": header, "no_header": no_header, "skip_rows": skip_rows, "missing": missing},
-        **{"dates": dates, "date_format": date_format, "day_first": day_first},
-        **{"thousands": thousands, "no_quotes": no_quotes},
-    }
-    if (date_format or day_first) and not dates:
+    if isinstance(options["missing"], str):
+        raise EvaluationError(f"missing must be a list of texts, got {options['missing']!r}")
+    if (options["date_format"] or options["day_first"]) and not options["dates"]:
         raise EvaluationError("date_format and day_first are for the columns in dates: choose some")
     dataset = _open_dataset(str(source))
     if dataset is not None:
         stream = _read_dataset(dataset, limit)
-        chosen = {"target": target, "categorical": categorical, "drop": drop, "keep": keep}
-        others = {"text": text, "shuffle": None if shuffle is None else True}
-        for option, value in (layout | chosen | others).items():
-            if value and value != LAYOUT.get(option):
+        for option in given(chosen | {"target": target, "categorical": categorical}):
+            if option != "task":
                 name = stream.name
                 raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
         if task not in (None, stream.task):
@@ -160,27 +140,45 @@ def load_stream(
         return stream
     n_rows = None if limit is None or shuffle is not None else max(limit, ROWS)
     texts = [*categorical, *([] if text is None else [text])]
-
-    def as_text(names: Sequence[str]) -> list[str]:
-        left = [name for name in names if name not in split_names(drop, names)]
-        return split_names([*texts, *keep, *dates, target or guess_target(left)], names)
-
-    table = read_table(_checked(source), layout, n_rows, as_text)
-    names = [*map(str, table.frame)]
-    drop, keep, dates, texts = (split_names(c, names) for c in (drop, keep, dates, texts))
-    table = table._replace(layout=table.layout | {"dates": dates}, texts=[*table.texts, *texts])
+    table, drop, keep = _open_table(source, n_rows, options, texts, target)
     if shuffle is not None:
         if table.later is not None:
             raise EvaluationError("standard input cannot be shuffled; write it to a file")
         table = table._replace(frame=table.frame.sample(frac=1.0, random_state=shuffle))
-    _check_columns((*drop, *keep), names, table.name)
-    (target, *features), guess = _choose_columns(table, target, [*texts, *dates], drop)
+    texts = [*split_names(texts, [*table.frame]), *table.layout["dates"]]
+    (target, *features), guess = _choose_columns(table, target, texts, drop)
     task, kind, facts = _settle_target(table, target, task, limit)
     kinds = {target: kind, **dict.fromkeys(features)}
     stream = _Reader(table, target, kinds, text, keep, task, guess=guess).stream(limit)
     for line in _notes(table, stream, facts):
         warnings.warn(shorten(f"{stream.name}: {line}"), stacklevel=2)
     return stream
+
+
+def _open_table(
+    source: str | Path,
+    n_rows: int | None,
+    options: Mapping[str, Any],
+    texts: Sequence[str],
+    target: str | None,
+) -> tuple[Table, list[str], list[str]]:
+    """Read a file; return its table, and the names of the columns to drop and to keep."""
+    drop, keep, dates = options["drop"], options["keep"], options["dates"]
+
+    def as_text(names: Sequence[str]) -> list[str]:
+        left = [name for name in names if name not in split_names(drop, names)]
+        return split_names([*texts, *keep, *dates, target or guess_target(left)], names)
+
+    path = Path(source)
+    if str(path) != STANDARD_INPUT and not os.path.exists(path):
+        hint = "" if path.suffix else f" ({suggest(str(path), (*BUNDLED, *STREAMS))})"
+        raise EvaluationError(f"no stream or file {str(path)!r}{hint}")
+    table = read_table(path, {name: options[name] for name in LAYOUT}, n_rows, as_text)
+    names = [*table.frame]
+    drop, keep, dates, texts = (split_names(c, names) for c in (drop, keep, dates, texts))
+    _check_columns((*drop, *keep), names, table.name)
+    layout = table.layout | {"dates": dates}
+    return table._replace(layout=layout, texts=[*table.texts, *texts]), drop, keep
 
 
 def split_names(chosen: Iterable[str], names: Collection[str]) -> list[str]:
@@ -198,24 +196,20 @@ def guess_target(names: Sequence[Any]) -> Any:
 
 
 def load_features(
-    source: str | Path, options: Mapping[str, Any], keep: Sequence[str] = ()
+    source: str | Path, reading: Mapping[str, Any], keep: Sequence[str] = ()
 ) -> tuple[Stream, list[str]]:
     """Read a file for a saved model, with the options and kinds of columns it was learned with."""
     # A target that is missing is None. The second result are the names of the file's columns.
-    target, kinds, text = options["target"], dict(options["kinds"]), options.get("text")
-    layout = {name: options.get(name, value) for name, value in LAYOUT.items()}
+    target, kinds, text = reading["target"], dict(reading["kinds"]), reading.get("text")
     texts = [target, *([] if text is None else [text])]
     texts += [name for name, kind in kinds.items() if kind == "category"]
-    named = [*texts, *keep, *layout["dates"]]
-    table = read_table(_checked(source), layout, None, lambda names: split_names(named, names))
-    names = [*map(str, table.frame)]
-    keep, chosen = split_names(keep, names), split_names(layout["dates"], names)
-    table = table._replace(texts=texts, layout=table.layout | {"dates": chosen})
-    _check_columns(keep, names, table.name)
+    options = {**OPTIONS, **reading, "drop": (), "keep": keep}
+    table, _, keep = _open_table(source, None, options, texts, target)
+    names = [*table.frame]
     kinds = {name: kinds.get(name) for name in names if name in (kinds or names)}
     kinds |= {target: "category"} | ({text: "category"} if text in names else {})
-    reader = _Reader(table, target, kinds, text, keep, is_labeled=False)
-    return reader.stream(None), names
+    table = table._replace(texts=texts)
+    return _Reader(table, target, kinds, text, keep, is_labeled=False).stream(None), names
 
 
 @dataclass
@@ -350,15 +344,6 @@ def _check_columns(
         if column not in names:
             hint = suggest(str(column), names)
             raise EvaluationError(f"{where} has no {noun} {column!r} ({hint})")
-
-
-def _checked(source: str | Path) -> Path:
-    """Return the path of a file, or raise EvaluationError if there is none."""
-    path = Path(source)
-    if str(path) != STANDARD_INPUT and not os.path.exists(path):
-        hint = "" if path.suffix else f" ({suggest(str(path), (*BUNDLED, *STREAMS))})"
-        raise EvaluationError(f"no stream or file {str(path)!r}{hint}")
-    return path
 
 
 # Datasets of river, and the streams of `tracks.py`
