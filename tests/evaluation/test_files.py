@@ -195,7 +195,7 @@ def test_bad_file_is_one_line(content, options, message, write):
 
 def test_bad_source_is_named(tmp_path, monkeypatch, write):
     monkeypatch.setattr(sys, "stdin", None)
-    with pytest.raises(TypeError, match="no option 'seperator' .did you mean 'separator'"):
+    with pytest.raises(TypeError, match=r"no option 'seperator' .did you mean 'separator'"):
         load_stream("Bananas", seperator=";")
     for source, options, message in (
         (tmp_path, {}, "cannot read .*: Is a directory"),
