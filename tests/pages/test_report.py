@@ -90,7 +90,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize(("n_samples", "window"), [(500, 10), (603, 100), (12, 1)])
+@pytest.mark.parametrize(("n_samples", "window"), [(500, 10), (603, 100), (12, 1), (40, 100)])
 def test_curves_equal_plain_loop(n_samples, window):
     samples = list(labelled(n_samples, (False, True)))  # labels that the linear model needs
     report = evaluation.report(samples, MODELS, window=100 if window == 100 else None)
