@@ -416,23 +416,18 @@ def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
     """Return a stream of a dataset of river, of pairs or of a table."""
     if isinstance(dataset, base.Dataset) and target is None:
         return _read_dataset(dataset, limit)
-    pairs, column = _pairs(dataset, target)
-    return Stream(type(dataset).__name__, pairs, task="", target=column)
-
-
-def _pairs(dataset: Any, target: Any) -> tuple[Any, Any]:
-    """Return pairs, or the rows of a table as pairs, and the column of the target, if any."""
-    X, y, column = dataset, target, None
+    X, y, name = dataset, target, type(dataset).__name__
     if isinstance(dataset, tuple) and len(dataset) == 2 and _table_of(dataset[0]) is not None:
         X, y = dataset
     table = _table_of(X)
+    column: Any = None
     if table is None:
         if y is not None or not isinstance(X, Iterable):
             raise EvaluationError(
                 "dataset must be a stream or its name, an iterable of pairs (features, label), or a"
                 f" table, with a target if its is not in a column, got {shown(dataset)}"
             )
-        return X, None
+        return Stream(name, X, task="")  # type: ignore[arg-type]  # made a list of by its reader
     if isinstance(table, nw.DataFrame) and (y is None or isinstance(y, str | int)):
         names = table.columns
         column = guess_target(names) if y is None else y
@@ -450,7 +445,7 @@ def _pairs(dataset: Any, target: Any) -> tuple[Any, Any]:
     targets = y if isinstance(y, list | tuple) else np.asarray(y).tolist()
     if not isinstance(targets, list | tuple) or len(targets) != len(xs):
         raise EvaluationError(f"X has {len(xs)} rows, but the target is not as many values")
-    return zip(xs, targets, strict=True), column
+    return Stream(name, [*zip(xs, targets, strict=True)], task="", target=column)
 
 
 def _table_of(X: Any) -> Any:
