@@ -128,12 +128,12 @@ def load_stream(
         raise EvaluationError(f"missing must be a list of texts, got {options['missing']!r}")
     if (options["date_format"] or options["day_first"]) and not options["dates"]:
         raise EvaluationError("date_format and day_first are for the columns in dates: choose some")
-    dataset = _open_dataset(str(source))
-    if dataset is not None:
+    names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
+    if name := names.get(str(source).lower()):
+        dataset = STREAMS[name] if name in STREAMS else getattr(datasets, name)()
         stream = _read_dataset(dataset, limit)
         for option in given(chosen | {"target": target, "categorical": categorical}):
             if option != "task":
-                name = stream.name
                 raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
         if task not in (None, stream.task):
             raise EvaluationError(f"{stream.name} is a stream for {stream.task}, not for {task}")
@@ -352,13 +352,6 @@ _PARTS: dict[type, Callable[[dt.datetime], dict[str, int]]] = {
     datasets.AirlinePassengers: lambda t: {"year": t.year, "month": t.month},
     datasets.WaterFlow: lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour},
 }
-
-
-def _open_dataset(name: str) -> base.Dataset | None:
-    """Return the generated stream or bundled river dataset of that name, or None."""
-    names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
-    name = names.get(name.lower(), "")
-    return getattr(datasets, name)() if name in BUNDLED else STREAMS.get(name)
 
 
 def _read_dataset(dataset: base.Dataset, limit: int | None) -> Stream:

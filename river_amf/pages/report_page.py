@@ -21,11 +21,12 @@ def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bo
     # `displayed` is the table of results as text, with titles; `is_error` is true for the columns
     # in which smaller values are better.
     of_task = _of_targets if records.is_regression else _of_labels
+    nodes = along.curves(records, "n_nodes", "Nodes of all trees", y="nodes")
     sections = [
         _results(records, displayed, is_error),
         *_along(records),
         *of_task(records),
-        _size(records),
+        _section("Size", [nodes, along.curves(records, "memory", "Memory", y="bytes")]),
         _columns(records),
     ]
     key = {name: records.looks[name] for name in records.models if records.looks[name].is_named}
@@ -140,13 +141,6 @@ def _of_targets(records: Records) -> list[Section]:
         _section("Intervals of the last samples", latest, "Grey: the targets."),
         _section("Residuals", [predictions.residuals(records), predictions.targets(records)]),
     ]
-
-
-def _size(records: Records) -> Section:
-    """Return the section on nodes and memory."""
-    nodes = along.curves(records, "n_nodes", "Nodes of all trees", y="nodes")
-    memory = along.curves(records, "memory", "Memory", y="bytes")
-    return _section("Size", [nodes, memory])
 
 
 def _columns(records: Records) -> Section:
