@@ -124,8 +124,8 @@ def load_stream(
     chosen, options = given(options), OPTIONS | options
     task, text, shuffle = options["task"], options["text"], options["shuffle"]
     _check_task("task", task)
-    if isinstance(options["missing"], str):
-        raise EvaluationError(f"missing must be a list of texts, got {options['missing']!r}")
+    if isinstance(missing := options["missing"], str):
+        raise EvaluationError(f"missing must be a list of texts, such as ['-9'], got {missing!r}")
     if (options["date_format"] or options["day_first"]) and not options["dates"]:
         raise EvaluationError("date_format and day_first are for the columns in dates: choose some")
     names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
@@ -420,7 +420,7 @@ def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
                 "dataset must be a stream or its name, an iterable of pairs (features, label), or a"
                 f" table, with a target if its is not in a column, got {shown(dataset)}"
             )
-        return Stream(name, X, task="")  # type: ignore[arg-type]  # made a list of by its reader
+        return Stream(name, X, task="")  # type: ignore[arg-type]  # which `read_source` makes a list
     if isinstance(table, nw.DataFrame) and (y is None or isinstance(y, str | int)):
         names = table.columns
         column = guess_target(names) if y is None else y
