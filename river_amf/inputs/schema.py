@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from river_amf.inputs.categories import Categories
 from river_amf.inputs.cautions import IGNORED, warn_of_ignored
 from river_amf.inputs.encoding import (
+    UNKNOWN,
     EncodedSample,
     Encoder,
     column_order,
@@ -267,6 +268,14 @@ class Schema:
             return keys_of(sample.values[:1])[0]
         columns = [self._columns[name] for name in self._categories]
         return key_of(sample.values[0, columns]) + sample.words.tobytes()
+
+    def mask_unknown(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return encoded rows in which unknown categories, whose code may change, are -1."""
+        rows = rows.copy()
+        for name, coding in self._categories.items():
+            column = self._columns[name]
+            rows[rows[:, column] == coding.next_code, column] = UNKNOWN
+        return rows
 
     # Reading
 
