@@ -3,21 +3,13 @@
 import math
 
 
-def losses(predictions):
-    """Return the losses of (label, probabilities, whether the label is new), where they count."""
-    clamped = []
-    for y, proba, is_new in predictions:
-        if proba and (y in proba or not is_new):
-            clamped.append(-math.log(min(max(proba.get(y, 0.0), 1e-15), 1 - 1e-15)))
-    return clamped
-
-
 def log_loss(model, samples):
     """Test and train a model on each sample, and return its mean loss."""
-    predictions, seen = [], set()
+    losses, seen = [], set()
     for x, y in samples:
-        predictions.append((y, dict(model.predict_proba_one(x) or {}), y not in seen))
+        proba = model.predict_proba_one(x) or {}
+        if proba and (y in proba or y in seen):  # labels that are new to the model do not count
+            losses.append(-math.log(min(max(proba.get(y, 0.0), 1e-15), 1 - 1e-15)))
         seen.add(y)
         model.learn_one(x, y)
-    counted = losses(predictions)
-    return sum(counted) / len(counted) if counted else math.nan
+    return sum(losses) / len(losses) if losses else math.nan

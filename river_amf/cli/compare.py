@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from river_amf.baselines import DESCRIPTIONS
 from river_amf.cli import options
 from river_amf.evaluation import BUNDLED, STREAMS, compare
 from river_amf.evaluation.models import TASKS
@@ -22,8 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_stream_arguments(parser)
     usual = "; ".join(f"{name}: {', '.join(task.usual)}" for name, task in TASKS.items())
     about = ". ".join(
-        f"For {task.name}: "
-        + "; ".join(f"{name}: {text}" for name, text in task.descriptions.items())
+        f"For {task.name}: " + "; ".join(f"{name}: {DESCRIPTIONS[name]}" for name in task.models(1))
         for task in TASKS.values()
     )
     about = f"models to run (default: {usual}). {about}"

@@ -14,10 +14,8 @@ from river_amf import evaluation
 from river_amf.evaluation import EvaluationError, Stream
 from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.streams import ROWS
-from river_amf.evaluation.table_files import LAYOUT
+from river_amf.evaluation.table_files import LAYOUT, given
 from river_amf.inputs.kinds import is_real, printable
-
-_OF_FILES = (*LAYOUT, "drop", "text")
 
 
 def comma_separated(text: str) -> list[str]:
@@ -101,8 +99,7 @@ def add_keep(parser: argparse.ArgumentParser) -> None:
 
 def file_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of files that were given, by the names that `load_stream` has for them."""
-    chosen = {name: getattr(arguments, name) for name in _OF_FILES}
-    return {name: value for name, value in chosen.items() if value and value != LAYOUT.get(name)}
+    return given({name: getattr(arguments, name) for name in (*LAYOUT, "drop", "text")})
 
 
 def load_chosen(arguments: argparse.Namespace) -> Stream:

@@ -22,16 +22,9 @@ _MAX_MARKERS = 5  # distinct texts that may mean missing numbers
 _MAX_UNITS = 3  # of a column, or rows of them under the names of columns
 _MOST_NAMED = 3  # columns in a note
 
-_LAYOUTS: Sequence[dict[str, dict[str, Any]]] = (  # the simplest first
-    {
-        "--decimal=,": {"decimal": ",", "thousands": None},
-        "--thousands=,": {"decimal": ".", "thousands": ","},
-        '--thousands="\'"': {"decimal": ".", "thousands": "'"},
-    },
-    {
-        "--decimal=, --thousands=.": {"decimal": ",", "thousands": "."},
-        '--decimal=, --thousands="\'"': {"decimal": ",", "thousands": "'"},
-    },
+_LAYOUTS = (  # marks of decimals and of thousands, the simplest first
+    ((",", ""), (".", ","), (".", "'")),
+    ((",", "."), (",", "'")),
 )
 _DIGITS = r"(\d{1,3}([,.'\u2019\s]\d{3})+|\d+)?([.,]\d+)?"
 _UNIT = r"(?P<unit>\s+\S{1,6}|[kKMBGT]|[^\W\d_]{2,4}|\s*[%‰°€$£¥₹]\w?)?"
@@ -108,9 +101,14 @@ def _markers(columns: _Columns) -> str | None:
 
 def _separated(columns: _Columns) -> str | None:
     for group in _LAYOUTS if _match(columns, _SEPARATED) else ():
-        ways = [way for way, layout in group.items() if _are_read(columns, numbers, **layout)]
+        ways = [
+            " ".join(["--decimal=,"] * (decimal == ",") + [f"--thousands={mark}"] * (mark != ""))
+            for decimal, mark in group
+            if _are_read(columns, numbers, decimal=decimal, thousands=mark)
+        ]
         if ways:
-            return f"values such as {columns[0].example!r} are text: {' or '.join(ways)} reads them"
+            reads = " or ".join(ways).replace("'", '"\'"')
+            return f"values such as {columns[0].example!r} are text: {reads} reads them"
     return None
 
 
@@ -141,26 +139,23 @@ def _dates(columns: _Columns) -> str | None:
 
 def _sentences(columns: _Columns) -> str | None:
     c = columns[0]
-    if c.odd.empty or len(c.texts) <= len(c.values) / 2:
-        return None
-    if c.texts[:ROWS].str.count(r"\S+").mean() < _MANY_WORDS:
+    is_text = len(c.odd) > 0 and len(c.texts) > len(c.values) / 2
+    if not is_text or c.texts[:ROWS].str.count(r"\S+").mean() < _MANY_WORDS:
         return None
     return f"values such as {c.example!r} look like text: --text takes a column as a bag of words"
 
 
 def _counters(columns: _Columns) -> str | None:
     values = columns[0].values
-    is_counter = len(values) >= _MANY_ROWS and types.is_integer_dtype(values)
-    if not is_counter or (values - values.index).nunique() > 1:
-        return None
-    return f"counts the rows, from {values.iloc[0]}"
+    is_long = len(values) >= _MANY_ROWS and types.is_integer_dtype(values)
+    is_counter = is_long and (values - values.index).nunique() == 1
+    return f"counts the rows, from {values.iloc[0]}" if is_counter else None
 
 
 def _ids(columns: _Columns) -> str | None:
     n, n_values = columns[0].values.nunique(), len(columns[0].values)
-    if columns[0].texts.empty or n_values < _MANY_ROWS or n <= _NEARLY * n_values:
-        return None
-    return f"{n} distinct texts, nearly all rows differ"
+    is_id = len(columns[0].texts) > 0 and n_values >= _MANY_ROWS and n > _NEARLY * n_values
+    return f"{n} distinct texts, nearly all rows differ" if is_id else None
 
 
 def _constant(columns: _Columns) -> str | None:
@@ -170,10 +165,9 @@ def _constant(columns: _Columns) -> str | None:
 
 def _order(columns: _Columns) -> str | None:
     values, n = columns[0].values, columns[0].values.nunique()
-    if len(values) < _ENOUGH_ROWS or n < 2 or (values != values.shift()).sum() != n:
-        return None
     is_sorted = values.is_monotonic_increasing or values.is_monotonic_decreasing
-    if not is_sorted and n > len(values) / 2:
+    is_grouped = (values != values.shift()).sum() == n and (is_sorted or n <= len(values) / 2)
+    if len(values) < _ENOUGH_ROWS or n < 2 or not is_grouped:
         return None
     return (
         f"rows are sorted by this target, from {values.tolist()[0]!r} on, so repeating the last one"
@@ -183,11 +177,11 @@ def _order(columns: _Columns) -> str | None:
 
 def _spellings(columns: _Columns) -> str | None:
     texts = columns[0].texts
-    by_letters = (group for _, group in texts.groupby(texts.str.casefold(), sort=False))
-    alike = next((group for group in by_letters if len(group) > 1), None)
-    if alike is None:
+    alike = texts[texts.str.casefold().duplicated(keep=False)] if len(texts) else texts
+    if alike.empty:
         return None
-    return f"the labels {' and '.join(map(repr, alike[:2]))} differ in case alone, and are two"
+    pair = alike[alike.str.casefold() == alike.iloc[0].casefold()][:2]
+    return f"the labels {' and '.join(map(repr, pair))} differ in case alone, and are two"
 
 
 def _unlike(columns: _Columns) -> str | None:
@@ -250,15 +244,11 @@ def on_table(table: Table) -> Iterator[str]:
     if table.header and (are_values or numeric):
         name = names[0] if are_values else f"{numeric[0]:g}"
         yield f"names of columns such as {name!r} look like values: --no-header takes them as such"
-    broken = [
-        (row, name)
-        for name in names
-        for row, text in zip(frame.index, frame[name], strict=True)
-        if type(text) is str and "\n" in text
-    ]
-    if 0 < len(broken) <= max(1, _FEW * len(frame)):
-        row, name = min(broken)
+    texts = frame[[name for name in names if not types.is_numeric_dtype(frame[name])]]
+    broken = texts.map(lambda text: type(text) is str and "\n" in text)
+    if 0 < broken.to_numpy().sum() <= max(1, _FEW * len(frame)):
+        row: Any = broken.any(axis="columns").idxmax()
         yield (
-            f"row {row + 1} has line breaks in its {name!r}, as few rows have: if a stray quote"
-            " hides the rows after it, --no-quotes takes quotes as they are"
+            f"row {row + 1} has line breaks in its {broken.loc[row].idxmax()!r}, as few rows have:"
+            " if a stray quote hides the rows after it, --no-quotes takes quotes as they are"
         )

@@ -129,7 +129,7 @@ def compare(
         Additional river metrics: instances (which are cloned), classes or names.
     target
         The targets of a table, of shape (n_samples,), or the column that holds them; by default the
-        column `target`, or else the last one.
+        column `target`, `class`, `label` or `y` (the first of these), or else the last one.
     window
         Number of samples per window of the curves; by default a round number for about fifty.
     limit

@@ -34,8 +34,10 @@ from river_amf.evaluation.streams import (
 )
 from river_amf.evaluation.table_files import (
     LAYOUT,
+    OPTIONS,
     STANDARD_INPUT,
     Table,
+    given,
     read_table,
     settle,
 )
@@ -55,25 +57,7 @@ def load_stream(
     target: str | None = None,
     categorical: Sequence[str] = (),
     limit: int | None = None,
-    *,
-    missing: Collection[str] = (),
-    separator: str | None = None,
-    encoding: str | None = None,
-    header: int | None = None,
-    no_header: bool = False,
-    skip_rows: int = 0,
-    decimal: str = ".",
-    thousands: str | None = None,
-    comment: str | None = None,
-    no_quotes: bool = False,
-    dates: Sequence[str] = (),
-    date_format: str | None = None,
-    day_first: bool = False,
-    task: str | None = None,
-    shuffle: int | None = None,
-    drop: Sequence[str] = (),
-    text: str | None = None,
-    keep: Sequence[str] = (),
+    **options: Any,
 ) -> Stream:
     r"""Open a stream by name, or read a file.
 
@@ -135,52 +119,66 @@ def load_stream(
     >>> list(stream), stream.n_unlabeled
     ([({'size': 1.5, 'color': 'red'}, 'a'), ({'color': 'tan'}, 'b')], 1)
     """
+    if (unknown := next((name for name in options if name not in OPTIONS), None)) is not None:
+        raise TypeError(f"there is no option {unknown!r} ({suggest(unknown, [*OPTIONS])})")
+    chosen, options = given(options), OPTIONS | options
+    task, text, shuffle = options["task"], options["text"], options["shuffle"]
     _check_task("task", task)
-    if isinstance(missing, str):
+    if isinstance(missing := options["missing"], str):
         raise EvaluationError(f"missing must be a list of texts, such as ['-9'], got {missing!r}")
-    layout = {
-        **{"separator": separator, "encoding": encoding, "decimal": decimal, "comment": comment},
-        **{"header": header, "no_header": no_header, "skip_rows": skip_rows, "missing": missing},
-        **{"dates": dates, "date_format": date_format, "day_first": day_first},
-        **{"thousands": thousands, "no_quotes": no_quotes},
-    }
-    if (date_format or day_first) and not dates:
+    if (options["date_format"] or options["day_first"]) and not options["dates"]:
         raise EvaluationError("date_format and day_first are for the columns in dates: choose some")
-    dataset = _open_dataset(str(source))
-    if dataset is not None:
+    names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
+    if name := names.get(str(source).lower()):
+        dataset = STREAMS[name] if name in STREAMS else getattr(datasets, name)()
         stream = _read_dataset(dataset, limit)
-        chosen = {"target": target, "categorical": categorical, "drop": drop, "keep": keep}
-        others = {"text": text, "shuffle": None if shuffle is None else True}
-        for option, value in (layout | chosen | others).items():
-            if value and value != LAYOUT.get(option):
-                name = stream.name
+        for option in given(chosen | {"target": target, "categorical": categorical}):
+            if option != "task":
                 raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
         if task not in (None, stream.task):
             raise EvaluationError(f"{stream.name} is a stream for {stream.task}, not for {task}")
         return stream
     n_rows = None if limit is None or shuffle is not None else max(limit, ROWS)
     texts = [*categorical, *([] if text is None else [text])]
-
-    def as_text(names: Sequence[str]) -> list[str]:
-        left = [name for name in names if name not in split_names(drop, names)]
-        return split_names([*texts, *keep, *dates, target or guess_target(left)], names)
-
-    table = read_table(_checked(source), layout, n_rows, as_text)
-    names = [*map(str, table.frame)]
-    drop, keep, dates, texts = (split_names(c, names) for c in (drop, keep, dates, texts))
-    table = table._replace(layout=table.layout | {"dates": dates}, texts=[*table.texts, *texts])
+    table, drop, keep = _open_table(source, n_rows, options, texts, target)
     if shuffle is not None:
         if table.later is not None:
             raise EvaluationError("standard input cannot be shuffled; write it to a file")
         table = table._replace(frame=table.frame.sample(frac=1.0, random_state=shuffle))
-    _check_columns((*drop, *keep), names, table.name)
-    (target, *features), guess = _choose_columns(table, target, [*texts, *dates], drop)
+    texts = [*split_names(texts, [*table.frame]), *table.layout["dates"]]
+    (target, *features), guess = _choose_columns(table, target, texts, drop)
     task, kind, facts = _settle_target(table, target, task, limit)
     kinds = {target: kind, **dict.fromkeys(features)}
     stream = _Reader(table, target, kinds, text, keep, task, guess=guess).stream(limit)
     for line in _notes(table, stream, facts):
         warnings.warn(shorten(f"{stream.name}: {line}"), stacklevel=2)
     return stream
+
+
+def _open_table(
+    source: str | Path,
+    n_rows: int | None,
+    options: Mapping[str, Any],
+    texts: Sequence[str],
+    target: str | None,
+) -> tuple[Table, list[str], list[str]]:
+    """Read a file; return its table, and the names of the columns to drop and to keep."""
+    drop, keep, dates = options["drop"], options["keep"], options["dates"]
+
+    def as_text(names: Sequence[str]) -> list[str]:
+        left = [name for name in names if name not in split_names(drop, names)]
+        return split_names([*texts, *keep, *dates, target or guess_target(left)], names)
+
+    path = Path(source)
+    if str(path) != STANDARD_INPUT and not os.path.exists(path):
+        hint = "" if path.suffix else f" ({suggest(str(path), (*BUNDLED, *STREAMS))})"
+        raise EvaluationError(f"no stream or file {str(path)!r}{hint}")
+    table = read_table(path, {name: options[name] for name in LAYOUT}, n_rows, as_text)
+    names = [*table.frame]
+    drop, keep, dates, texts = (split_names(c, names) for c in (drop, keep, dates, texts))
+    _check_columns((*drop, *keep), names, table.name)
+    layout = table.layout | {"dates": dates}
+    return table._replace(layout=layout, texts=[*table.texts, *texts]), drop, keep
 
 
 def split_names(chosen: Iterable[str], names: Collection[str]) -> list[str]:
@@ -198,24 +196,20 @@ def guess_target(names: Sequence[Any]) -> Any:
 
 
 def load_features(
-    source: str | Path, options: Mapping[str, Any], keep: Sequence[str] = ()
+    source: str | Path, reading: Mapping[str, Any], keep: Sequence[str] = ()
 ) -> tuple[Stream, list[str]]:
     """Read a file for a saved model, with the options and kinds of columns it was learned with."""
     # A target that is missing is None. The second result are the names of the file's columns.
-    target, kinds, text = options["target"], dict(options["kinds"]), options.get("text")
-    layout = {name: options.get(name, value) for name, value in LAYOUT.items()}
+    target, kinds, text = reading["target"], dict(reading["kinds"]), reading.get("text")
     texts = [target, *([] if text is None else [text])]
     texts += [name for name, kind in kinds.items() if kind == "category"]
-    named = [*texts, *keep, *layout["dates"]]
-    table = read_table(_checked(source), layout, None, lambda names: split_names(named, names))
-    names = [*map(str, table.frame)]
-    keep, chosen = split_names(keep, names), split_names(layout["dates"], names)
-    table = table._replace(texts=texts, layout=table.layout | {"dates": chosen})
-    _check_columns(keep, names, table.name)
+    options = {**OPTIONS, **reading, "drop": (), "keep": keep}
+    table, _, keep = _open_table(source, None, options, texts, target)
+    names = [*table.frame]
     kinds = {name: kinds.get(name) for name in names if name in (kinds or names)}
     kinds |= {target: "category"} | ({text: "category"} if text in names else {})
-    reader = _Reader(table, target, kinds, text, keep, is_labeled=False)
-    return reader.stream(None), names
+    table = table._replace(texts=texts)
+    return _Reader(table, target, kinds, text, keep, is_labeled=False).stream(None), names
 
 
 @dataclass
@@ -352,28 +346,12 @@ def _check_columns(
             raise EvaluationError(f"{where} has no {noun} {column!r} ({hint})")
 
 
-def _checked(source: str | Path) -> Path:
-    """Return the path of a file, or raise EvaluationError if there is none."""
-    path = Path(source)
-    if str(path) != STANDARD_INPUT and not os.path.exists(path):
-        hint = "" if path.suffix else f" ({suggest(str(path), (*BUNDLED, *STREAMS))})"
-        raise EvaluationError(f"no stream or file {str(path)!r}{hint}")
-    return path
-
-
 # Datasets of river, and the streams of `tracks.py`
 
 _PARTS: dict[type, Callable[[dt.datetime], dict[str, int]]] = {
     datasets.AirlinePassengers: lambda t: {"year": t.year, "month": t.month},
     datasets.WaterFlow: lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour},
 }
-
-
-def _open_dataset(name: str) -> base.Dataset | None:
-    """Return the generated stream or bundled river dataset of that name, or None."""
-    names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
-    name = names.get(name.lower(), "")
-    return getattr(datasets, name)() if name in BUNDLED else STREAMS.get(name)
 
 
 def _read_dataset(dataset: base.Dataset, limit: int | None) -> Stream:
@@ -431,23 +409,18 @@ def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
     """Return a stream of a dataset of river, of pairs or of a table."""
     if isinstance(dataset, base.Dataset) and target is None:
         return _read_dataset(dataset, limit)
-    pairs, column = _pairs(dataset, target)
-    return Stream(type(dataset).__name__, pairs, task="", target=column)
-
-
-def _pairs(dataset: Any, target: Any) -> tuple[Any, Any]:
-    """Return pairs, or the rows of a table as pairs, and the column of the target, if any."""
-    X, y, column = dataset, target, None
+    X, y, name = dataset, target, type(dataset).__name__
     if isinstance(dataset, tuple) and len(dataset) == 2 and _table_of(dataset[0]) is not None:
         X, y = dataset
     table = _table_of(X)
+    column: Any = None
     if table is None:
         if y is not None or not isinstance(X, Iterable):
             raise EvaluationError(
                 "dataset must be a stream or its name, an iterable of pairs (features, label), or a"
                 f" table, with a target if its is not in a column, got {shown(dataset)}"
             )
-        return X, None
+        return Stream(name, X, task="")  # type: ignore[arg-type]  # which `read_source` makes a list
     if isinstance(table, nw.DataFrame) and (y is None or isinstance(y, str | int)):
         names = table.columns
         column = guess_target(names) if y is None else y
@@ -465,7 +438,7 @@ def _pairs(dataset: Any, target: Any) -> tuple[Any, Any]:
     targets = y if isinstance(y, list | tuple) else np.asarray(y).tolist()
     if not isinstance(targets, list | tuple) or len(targets) != len(xs):
         raise EvaluationError(f"X has {len(xs)} rows, but the target is not as many values")
-    return zip(xs, targets, strict=True), column
+    return Stream(name, [*zip(xs, targets, strict=True)], task="", target=column)
 
 
 def _table_of(X: Any) -> Any:

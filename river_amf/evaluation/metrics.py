@@ -85,25 +85,21 @@ def metrics_of(task: str) -> dict[str, Any]:
     return usable
 
 
-def _find(name: str, task: str) -> Any:
-    """Return a new metric of that name, ignoring case, or raise EvaluationError."""
-    by_name = {n.lower(): metric for n, metric in metrics_of(task).items()}
-    if name.lower() in by_name:
-        return by_name[name.lower()]()
-    raise EvaluationError(
-        f"{name!r} is not a river {task} metric that works without arguments"
-        f" ({suggest(name, sorted(metrics_of(task)))})"
-    )
-
-
 def make_metrics(chosen: Iterable[Metric], stream: Stream) -> Metrics:
     """Return the metrics of every table and the chosen ones, by column."""
     task = stream.task
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise EvaluationError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")
     named: dict[str, Any] = {name: make() for name, make in TABLES[task].items()}
+    usable = metrics_of(task)
+    by_lower = {name.lower(): metric for name, metric in usable.items()}
     for metric in chosen:
-        made: Any = _find(metric, task) if isinstance(metric, str) else metric
+        made: Any = by_lower.get(metric.lower()) if isinstance(metric, str) else metric
+        if made is None:
+            raise EvaluationError(
+                f"{metric!r} is not a river {task} metric that works without arguments"
+                f" ({suggest(str(metric), sorted(usable))})"
+            )
         made = made() if isinstance(made, type) else made
         name = type(made).__name__
         is_table = isinstance(made, metrics.ConfusionMatrix | metrics.ClassificationReport)

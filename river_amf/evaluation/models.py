@@ -32,7 +32,6 @@ class Task:
     name: str
     kind: type[base.Estimator]  # of its models
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
-    descriptions: Mapping[str, str]  # of the baselines
     usual: tuple[str, ...]  # the baselines of a comparison
     naive_baselines: tuple[str, ...]  # that look at no features, beside all models
 
@@ -57,7 +56,7 @@ class Task:
         if name in MISSING:
             raise EvaluationError(f"model {name!r} {MISSING[name]}")
         if name not in makers:
-            others = [task for task in TASKS.values() if name in task.descriptions]
+            others = [task for task in TASKS.values() if name in task.models(seed)]
             what = self._refusal(name, others[0], stream) if others else f"unknown model {name!r}"
             raise EvaluationError(f"{what} ({suggest(name, list(makers))})")
         if stream.text is None or name not in FORESTS:
@@ -100,7 +99,6 @@ CLASSIFICATION = Task(
     name=streams.CLASSIFICATION,
     kind=base.Classifier,
     models=baselines.classifiers,
-    descriptions={name: baselines.DESCRIPTIONS[name] for name in baselines.classifiers()},
     usual=(
         *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
         *FORESTS,
@@ -111,7 +109,6 @@ REGRESSION = Task(
     name=streams.REGRESSION,
     kind=base.Regressor,
     models=baselines.regressors,
-    descriptions={name: baselines.DESCRIPTIONS[name] for name in baselines.regressors()},
     usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", *FORESTS),
     naive_baselines=("last-value", "mean"),
 )

@@ -38,6 +38,8 @@ class Report(Records):
         `drifts`, how often ADWIN found that errors had grown; `restarts` of trees; and at the end
         of the window `n_nodes`, `memory` (bytes) and, of forests, `fading_share`. NaN where a model
         has no such value.
+    columns : DataFrame or None
+        The columns of a file, as `Stream.columns` lists them.
     relevance, reliability, labels, confusion, points, latest : dict of DataFrame
         By name of the model. For forests, `inspection.feature_relevance` at the end of each window.
         For classifiers, the samples in twenty bins of the probability of the predicted label
@@ -128,6 +130,7 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
         naive_baselines=comparison.naive_baselines,
         facts={name: str(fact) for name, fact in facts.items() if fact is not None},
         window=first.window,
+        columns=stream.columns() if stream.target and stream.kinds else None,
         curves=comparison.curves,
         **{
             kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}

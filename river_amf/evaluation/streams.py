@@ -186,20 +186,14 @@ class Stream:
         >>> Stream("toy", [({"a": 1.0}, "yes"), ({}, "no")]).columns().values.tolist()
         [['a', 'number', 1, 1, '1'], ['target', 'category', 0, 2, 'yes']]
         """
-        if isinstance(self.samples, Rows):
-            frame, targets = self.samples.frame, self.samples.targets
-        else:
-            frame = pd.DataFrame([x for x, _ in self.samples])
-            targets = pd.Series([y for _, y in self.samples], dtype=object)
+        rows, targets = self.samples, pd.Series(self.targets, dtype=object).infer_objects()
+        frame = rows.frame if isinstance(rows, Rows) else pd.DataFrame([x for x, _ in rows])
         kinds: dict[Any, str] = {**self.kinds}
         if self.text in frame:
             kinds[self.text] = "words"
-        columns: dict[Any, Any] = {
-            name: frame.get(name, frame.get(f"{name}.days")) for name in kinds or frame
-        }
-        columns[self.target or "target"] = targets
+        columns: Any = {n: frame.get(n, frame.get(f"{n}.days")) for n in kinds or frame}
         lines = []
-        for name, values in columns.items():
+        for name, values in (columns | {self.target or "target": targets}).items():
             is_number = types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
             kind = kinds.get(name, "number" if is_number else "category")
             present = values.dropna()

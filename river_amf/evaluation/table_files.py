@@ -14,7 +14,7 @@ import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -39,6 +39,7 @@ LAYOUT: Layout = {
     **{"decimal": ".", "thousands": None, "comment": None, "no_quotes": False},
     **_OF_VALUES,
 }
+OPTIONS = LAYOUT | {"drop": (), "keep": (), "text": None, "task": None, "shuffle": None}
 
 _UNREADABLE = OSError, EOFError, ValueError, TypeError, LookupError, RuntimeError
 _SAMPLE = 2**17 - 1  # characters to find the separator in; the csv module takes no longer fields
@@ -73,6 +74,11 @@ class Table(NamedTuple):
     header: int = 0  # the line of a CSV file that has the names of columns, from 1; 0 if none has
     texts: Collection[str] = ()  # columns that are categories by choice
     later: Iterator[pd.DataFrame] | None = None  # the rows of standard input that follow
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that differ from their defaults."""
+    return {n: v for n, v in options.items() if v not in ([], (), None, OPTIONS.get(n))}
 
 
 def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser) -> Table:
@@ -143,8 +149,8 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
             raise EvaluationError(f"cannot read {name}: it is {other}; convert it to CSV")
     kind = next((kind for kind, pattern in _FORMATS.items() if re.match(pattern, start)), "CSV")
     allowed = {"CSV": {*layout}, "parquet": {*_OF_VALUES}}.get(kind, {*_OF_VALUES, "encoding"})
-    for option, value in layout.items():
-        if value and value != LAYOUT[option] and option not in allowed:
+    for option in given(layout):
+        if option not in allowed:
             raise EvaluationError(f"{option} is for CSV files, but {name} is {kind}")
     return kind
 

@@ -32,6 +32,7 @@ class Records:
     latest: Tables
     naive_baselines: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
+    columns: pd.DataFrame | None = None
 
     @property
     def measure(self) -> str:

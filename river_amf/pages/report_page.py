@@ -21,11 +21,13 @@ def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bo
     # `displayed` is the table of results as text, with titles; `is_error` is true for the columns
     # in which smaller values are better.
     of_task = _of_targets if records.is_regression else _of_labels
+    nodes = along.curves(records, "n_nodes", "Nodes of all trees", y="nodes")
     sections = [
         _results(records, displayed, is_error),
         *_along(records),
         *of_task(records),
-        _size(records),
+        _section("Size", [nodes, along.curves(records, "memory", "Memory", y="bytes")]),
+        _columns(records),
     ]
     key = {name: records.looks[name] for name in records.models if records.looks[name].is_named}
     text = f"{verdict(records)} Each sample was predicted before it was learned."
@@ -141,8 +143,9 @@ def _of_targets(records: Records) -> list[Section]:
     ]
 
 
-def _size(records: Records) -> Section:
-    """Return the section on nodes and memory."""
-    nodes = along.curves(records, "n_nodes", "Nodes of all trees", y="nodes")
-    memory = along.curves(records, "memory", "Memory", y="bytes")
-    return _section("Size", [nodes, memory])
+def _columns(records: Records) -> Section:
+    """Return the section on the columns of a file."""
+    if records.columns is None:
+        return Section("Columns")
+    table = records.columns.astype(str).set_index("column").map(escaped)
+    return Section("Columns", "How the columns of the file were read.", body=table_html(table))

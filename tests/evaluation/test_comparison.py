@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse
-from losses import log_loss, losses
+from losses import log_loss
 from river import (
     base,
     compose,
@@ -185,31 +185,6 @@ def test_nothing_is_scored_before_the_first_label(samples, model, delay):
     else:
         assert row["log-loss"] == pytest.approx(np.mean(losses), rel=1e-12)
         assert result.confusion["m"].to_numpy().sum() == len(scored)
-
-
-@pytest.mark.parametrize(
-    ("window", "name"),
-    [*((window, "forest") for window in (1, 7, 40, 100)), (7, "labels alone"), (7, "last")],
-)
-def test_windows_are_those_of_a_slow_loop(window, name):
-    samples, model, seen = list(three_labels(40)), MODELS[name].clone(), set()
-    curves = compare(samples, {name: model}, window=window).curves
-    curves = curves[curves["model"] == name]
-    assert list(curves) == ["model", "n_samples", "accuracy", "kappa", "log-loss"]
-    hits, outputs, expected = [], [], []
-    for n, (x, y) in enumerate(samples, start=1):
-        if (label := model.predict_one(x)) is not None:
-            hits.append(y == label)
-        if name != "labels alone":
-            outputs.append((y, dict(model.predict_proba_one(x)), y not in seen))
-        seen.add(y)
-        model.learn_one(x, y)
-        if n % window == 0 or n == len(samples):
-            means = (np.mean(values) if values else math.nan for values in (hits, losses(outputs)))
-            expected.append((n, *means))
-            hits, outputs = [], []
-    actual = curves[["n_samples", "accuracy", "log-loss"]].to_numpy()
-    np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
 # Datasets and models

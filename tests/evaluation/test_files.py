@@ -8,6 +8,7 @@ import itertools
 import json
 import sys
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -146,6 +147,8 @@ def test_task_follows_from_the_target(write):
     assert all(type(y) is int for _, y in load_stream(path, task="classification"))
     few = load_stream(write("a,y\n1,True\n2,False\n"), task="regression")
     assert [y for _, y in few] == [1.0, 0.0]
+    for stream in (few, replace(few, samples=[*few])):
+        assert stream.columns()["read as"].tolist() == ["number", "number"]
     with pytest.raises(ValueError, match="task must be 'classification' or 'regression' or None"):
         load_stream(path, task="clustering")
 
@@ -195,6 +198,8 @@ def test_bad_file_is_one_line(content, options, message, write):
 
 def test_bad_source_is_named(tmp_path, monkeypatch, write):
     monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(TypeError, match=r"no option 'seperator' .did you mean 'separator'"):
+        load_stream("Bananas", seperator=";")
     for source, options, message in (
         (tmp_path, {}, "cannot read .*: Is a directory"),
         ("Banana", {}, "did you mean 'Bananas'"),

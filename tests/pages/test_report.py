@@ -90,7 +90,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize(("n_samples", "window"), [(500, 10), (603, 100), (12, 1)])
+@pytest.mark.parametrize(("n_samples", "window"), [(500, 10), (603, 100), (12, 1), (40, 100)])
 def test_curves_equal_plain_loop(n_samples, window):
     samples = list(labelled(n_samples, (False, True)))  # labels that the linear model needs
     report = evaluation.report(samples, MODELS, window=100 if window == 100 else None)
@@ -266,6 +266,10 @@ def test_facts_of_the_run_are_on_the_page(tmp_path):
         "seed": "5",
         "version": f"river_amf {__version__}",
     }
+    assert report.columns.equals(evaluation.load_stream(path).columns())
+    *_, section = report.page.sections
+    assert section.title == "Columns" and section.body.count("<tr") == 4
+    assert re.search(r">b</span></th>\s*<td>number</td>\s*<td>0</td>\s*<td>3</td>", section.body)
     top = report.page.html.partition("<nav>")[0]
     for name, fact in report.facts.items():
         assert f"<dt>{name}</dt><dd>{fact}</dd>" in top

@@ -268,16 +268,8 @@ def test_interrupt_ends_a_comparison_with_its_rows(run, monkeypatch, tmp_path):
 
     monkeypatch.setattr(OnlineDummyClassifier, "learn_one", interrupt)
     path = tmp_path / "table.csv"
-    options = [
-        "Bananas",
-        "--limit",
-        20,
-        "--models",
-        "last-class,majority,perceptron",
-        "--csv",
-        path,
-    ]
-    status, output, lines = run("compare", *options)
+    command = "compare Bananas --limit 20 --models last-class,majority,perceptron --csv"
+    status, output, lines = run(*command.split(), path)
     assert (status, lines) == (130, ["interrupted"])
     assert re.findall("(?m)(?:ok|not run)$", output) == ["ok", "not run", "not run"]
     assert pd.read_csv(path)["status"].tolist() == ["ok", "not run", "not run"]
