@@ -110,7 +110,7 @@ def _of_target(
     arena, origin = forest._arena, forest._labels.origin
     ends = dict(zip(("prediction", "lower", "upper"), (outputs.answer, *interval), strict=True))
     tables = {f"Prediction, with an interval of {_LEVEL:.0%}": pd.DataFrame(ends, [""])}
-    stacks = experts.stacks(arena, outputs)
+    stacks = experts.stacks(arena, outputs.votes[..., None])
     predicts = "together they predict" if "last" in stacks else "the forest predicts"
     titles = {
         "voters": f"Voters ({predicts} {_STACK})",
@@ -119,10 +119,10 @@ def _of_target(
     }
     for key, stack in stacks.items():
         weights = [math.nan, *stack.weights[: len(stack.voters)]]
-        predictions = origin + np.array([stack.base, *stack.voters.values()])
+        predictions = origin + np.array([stack.base, *stack.voters.values()])[:, 0]
         columns = {"weight": weights, "prediction": predictions}
         tables[titles[key]] = pd.DataFrame(columns, ["base", *stack.voters])
-    of_trees.insert(0, "prediction", origin + experts.of_trees(arena, outputs))
+    of_trees.insert(0, "prediction", origin + experts.of_trees(arena, outputs.votes))
     of_trees.insert(1, "scale", np.sqrt(outputs.votes[: len(of_trees), SPREAD]))
     tables["Trees" if "voters" in stacks else "Trees (the forest predicts their mean)"] = of_trees
     if "trend" in stacks:

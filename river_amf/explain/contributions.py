@@ -1,0 +1,313 @@
+"""How much each feature moved a prediction (DESIGN.md: contributions).
+
+Everything that a forest predicts has *parts* here: an array with a row for the baseline, one for
+each feature, and a last one for what clipping leaves. Its columns, which are labels or one for the
+target, sum to the prediction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from river_amf import kernels
+from river_amf.explain import experts, paths
+from river_amf.explain.experts import (
+    ADDITIVE,
+    FAST,
+    FAST_COSINES,
+    SMOOTH,
+    ExpertOutputs,
+    of_trees,
+    stacks,
+    within,
+)
+from river_amf.explain.linear_weights import COSINES, cosine_places, inputs_of
+from river_amf.explain.trees import forest_of
+from river_amf.kernels.classification import additive_models, linear_models
+from river_amf.kernels.features.standardisation import (
+    LARGEST_SCORE,
+    LEAST_VARIANCE,
+    MOST_DIRECTIONS,
+)
+from river_amf.kernels.regression import trends
+from river_amf.state.arena import Arena
+from river_amf.state.layout import LEAF, LOCATION, MEAN, N_COSINES, N_TRENDS, N_WAVES, REGRESSION
+
+Array = NDArray[Any]
+
+BASELINE, REST = "baseline", "rest"
+
+
+def contributions(model: Any, x: dict[Any, Any], label: Hashable | None = None) -> pd.Series:
+    """Return how much each feature of a sample moved its prediction.
+
+    Parameters
+    ----------
+    model
+        A forest, or a fitted estimator of `river_amf.sklearn` with one.
+    x
+        Features, as in `predict_one`, which lists the errors.
+    label
+        Label whose probability is explained, by default the most probable one. ValueError if it
+        has not been learned, or for a regressor.
+
+    Returns
+    -------
+    Series of floats
+        One by feature, in order of first appearance, named `contribution`. The first is
+        `"baseline"`, what the forest predicts at the roots of its trees. With a learned vote, other
+        than one of the trees of a classifier alone, the last is `"rest"`, what bounds on the
+        predictions of linear models and stacks leave. With `absent="zero"`, words that are neither
+        in the sample nor in a column are left out. Before the first sample there is only a baseline
+        of 0.
+
+        They sum to the prediction: with `vote="mean"` to the probability of the label, with
+        `vote="learned"` to log P(label) less the mean of log P over all labels, and for a regressor
+        to its target, in the unit of that.
+
+    Notes
+    -----
+    A prediction of a tree is that of its root, plus, for each split on the path of the sample, a
+    change that is due to the feature of the split. These changes are exact, but how features share
+    what they do together depends on the order of the splits. From the 65th feature on, in
+    a regressor with linear models the profiles of features that share weights count for the first
+    of them (`linear_weights`).
+
+    Examples
+    --------
+    >>> from river_amf import AMFClassifier, inspection
+    >>> model = AMFClassifier(seed=1)
+    >>> for i in range(500):
+    ...     model.learn_one({"noise": i % 7, "signal": i % 10}, i % 10 < 5)
+    >>> parts = inspection.contributions(model, {"noise": 3, "signal": 3})
+    >>> parts.round(1)
+    baseline    0.5
+    noise       0.0
+    signal      0.5
+    Name: contribution, dtype: float64
+    >>> proba = model.predict_proba_one({"noise": 3, "signal": 3})
+    >>> bool(abs(parts.sum() - proba[True]) < 1e-9)
+    True
+    """
+    forest = forest_of(model)
+    return forest._engine.run(contributions_of, forest, x, label)  # type: ignore[no-any-return]
+
+
+def contributions_of(forest: Any, x: dict[Any, Any], label: Hashable | None) -> pd.Series:
+    """Return the contributions in a forest that no other thread changes."""
+    index = _index_of(forest, label)
+    outputs = forest._engine.expert_outputs(x)
+    if outputs is None:
+        return _series([], np.zeros(2), has_rest=False)
+    names = _names(forest, outputs)
+    if forest._task == REGRESSION:
+        return _series(names, _of_target(forest, outputs, names), forest.vote == "learned")
+    if index is None:
+        index = int(np.argmax([*outputs.answer.values()]))
+    if forest.vote == "learned":
+        parts = _of_pool(forest, outputs, names)
+        return _series(names, parts[:, index] - parts.mean(axis=1), forest.linear)
+    trees = [_of_label_tree(forest, t, outputs, len(names)) for t in range(len(forest))]
+    parts = np.sum(trees, axis=0)
+    return _series(names, parts[:, index] / parts.sum(), has_rest=False)
+
+
+def _index_of(forest: Any, label: Hashable | None) -> int | None:
+    """Return the index of a label, None for the most probable one; raise ValueError."""
+    if label is None:
+        return None
+    if forest._task == REGRESSION:
+        raise ValueError(f"label must be None for a regressor, got {label!r}")
+    index: int | None = forest._labels.get(label)
+    if index is None:
+        raise ValueError(f"label must be one of those learned so far, got {label!r}")
+    return index
+
+
+def _names(forest: Any, outputs: ExpertOutputs) -> list[Hashable]:
+    """Return the names of all features, and of the words in a sample that have no column."""
+    names, slots = dict.fromkeys(forest._features), set(outputs.words[:, 0].tolist())
+    words = forest._features.words if slots else {}
+    return [*names | {word: None for word, slot in words.items() if slot in slots}]
+
+
+def _series(names: list[Hashable], parts: Array, has_rest: bool) -> pd.Series:
+    """Return the parts of a number by name."""
+    index = [BASELINE, *names, REST]
+    names_of_parts = pd.Index(index, dtype=object, tupleize_cols=False)  # tuples as they are
+    series = pd.Series(parts, names_of_parts, np.float64, name="contribution")
+    return series if has_rest else series.iloc[:-1]
+
+
+# Trees
+
+
+class _Walk(NamedTuple):
+    """The nodes of a tree that a sample visits, the root first."""
+
+    numbers: Array
+    above: Array  # where the parents of all but the root are among them
+    depths: Array
+    rows: Array  # of parts, for all but the root: that of the feature split above
+    reached: Array  # the mass that reaches each node,
+    shares: Array  # and the share of the sample, below 1 only where a number is missing
+
+
+def _walk(arena: Arena, t: int, values: Array) -> _Walk:
+    """Return the walk of an encoded sample, empty after a restart."""
+    steps, nodes = paths.walk(arena, t, values), arena.nodes[t]
+    numbers, n_samples = steps["node"], nodes["n_samples"]
+    places = {int(node): k for k, node in enumerate(numbers)}
+    above = np.array([places[int(v)] for v in nodes["parent"][numbers[1:]]], np.intp)
+    parents = nodes[numbers[above]]
+    reached, shares, goes_both_ways = steps["mass"].copy(), np.ones(len(steps)), np.bincount(above)
+    for k, (place, parent) in enumerate(zip(above, parents, strict=True), start=1):
+        shares[k] = shares[place]
+        if goes_both_ways[place] > 1:
+            both = n_samples[parent["left"]] + n_samples[parent["right"]]
+            shares[k] *= n_samples[numbers[k]] / both
+    for k in range(len(above), 0, -1):
+        reached[above[k - 1]] += reached[k]
+    return _Walk(numbers, above, steps["depth"], 1 + parents["feature"], reached, shares)
+
+
+def _terms(walk: _Walk, masses: Array, own: Array) -> Array:
+    """Return the terms of a mean over nodes that predict `own`, one for all but the root."""
+    # p_0 + sum of M_v (p_v - p_parent), with the mass that reaches each node
+    terms: Array = masses[1:, None] * (own[1:] - own[walk.above])
+    return terms
+
+
+def _summed(walk: _Walk, first: Array, terms: Array, n: int) -> Array:
+    """Return the parts of a tree, given the prediction of the root and terms."""
+    parts = np.zeros((2 + n, len(first)))
+    parts[0] = first
+    np.add.at(parts, walk.rows, terms)
+    return parts
+
+
+def _of_label_tree(forest: Any, t: int, outputs: ExpertOutputs, n: int) -> Array:
+    """Return the parts of the vote of a tree: its probabilities, or if it is learned logarithms."""
+    arena, settings = forest._arena, forest._arena.settings[0]
+    walk = _walk(arena, t, outputs.values)
+    own = paths.own_predictions(arena, t, walk.numbers)[:, : len(forest._labels)]
+    if not len(own):  # after a restart
+        own = np.full((1, len(forest._labels)), 1.0 / settings["n_classes"])
+    terms = _terms(walk, walk.reached, own)
+    if not settings["learns_vote"]:
+        return _summed(walk, own[0], terms, n)
+    # Each depth adds the difference of log(A + floor), with A the sum of all terms above it. Where
+    # a number is missing, and several terms have the same depth, they share it pro rata.
+    levels = walk.depths[1:] - 1
+    sums = np.zeros((1 + levels.max(initial=-1), own.shape[1]))
+    np.add.at(sums, levels, terms)
+    before = own[0] + kernels.VOTE_FLOOR + sums.cumsum(axis=0) - sums
+    slopes = 1.0 / before
+    np.divide(np.log1p(sums / before), sums, out=slopes, where=sums != 0.0)
+    return _summed(walk, np.log(own[0] + kernels.VOTE_FLOOR), terms * slopes[levels], n)
+
+
+# Linear models
+
+
+def _of_linear_models(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> dict[str, Array]:
+    """Return the parts of the scores of linear models on labels, or of trends."""
+    arena, z = forest._arena, outputs.standardised
+    width = 1 if forest._task == REGRESSION else len(forest._labels)
+    rows = {name: 1 + k for k, name in enumerate(names)}
+    parts: dict[str, Array] = {}
+    for model, feature, kind, weights, value in inputs_of(forest, outputs):
+        of_model = parts.setdefault(model, np.zeros((2 + len(names), width)))
+        if feature is not None:
+            of_model[rows[feature]] += value * np.atleast_1d(weights)[:width]
+        elif kind != COSINES:
+            of_model[0] += value * np.atleast_1d(weights)[:width]
+    if SMOOTH in parts:
+        weights = arena.smooth[0, 1 : 1 + N_WAVES, None]
+        _add_cosines(arena, 0, trends.COSINE_SCALE, z[0], weights, parts[SMOOTH])
+    if ADDITIVE[1] in parts:
+        weights = arena.smooth_weights[:width, cosine_places(1, len(forest._features))].T
+        scale = additive_models.COSINE_SCALE
+        _add_cosines(arena, len(arena.phases) - 1, scale, z[0], weights, parts[ADDITIVE[1]])
+    if FAST_COSINES in experts.vote_weights(arena):
+        constants, weights = np.split(arena.linear_coefficients[1, :width].T, [1])
+        parts[FAST_COSINES] = np.zeros((2 + len(names), width))
+        parts[FAST_COSINES][0] = constants[0]
+        scale, weights = linear_models.COSINE_SCALE, weights[:N_COSINES]
+        _add_cosines(arena, 0, scale, z[1], weights, parts[FAST_COSINES])
+    return parts
+
+
+def _add_cosines(
+    arena: Arena, draw: int, scale: float, z: Array, weights: Array, parts: Array
+) -> None:
+    """Add the parts of random Fourier features with weights of shape (n_cosines, n_columns)."""
+    # With u_j the part of feature j in the argument s, cos(phi + s) - cos(phi) is shared in
+    # proportion to u_j: their quotient by s is -sin(phi + s / 2) sin(s / 2) / (s / 2).
+    settings, n_cosines = arena.settings[0], len(weights)
+    n_features, n_numeric = int(settings["n_features"]), settings["n_numeric"]
+    scale *= math.sqrt(MOST_DIRECTIONS / max(n_numeric, MOST_DIRECTIONS))
+    arguments = scale * z[:n_features, None] * arena.directions[draw, :n_features, :n_cosines]
+    total, phases = arguments.sum(axis=0), arena.phases[draw, :n_cosines]
+    means, variances = arena.cosines[draw, :, :n_cosines]
+    are_constant = variances <= LEAST_VARIANCE
+    weights = weights / np.sqrt(np.where(are_constant, math.inf, variances))[:, None]
+    slopes = -np.sin(phases + 0.5 * total) * np.sinc(total / (2.0 * math.pi))
+    parts[0] += (np.cos(phases) - means) @ weights
+    parts[1 : 1 + n_features] += (slopes * arguments) @ weights
+    limit = LARGEST_SCORE * np.sqrt(variances)
+    deviations = np.cos(phases + total) - means
+    parts[-1] += (np.clip(deviations, -limit, limit) - deviations) @ weights
+
+
+# Votes
+
+
+def _of_pool(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> Array:
+    """Return the parts of log P(label) + const of a learned vote on labels."""
+    # Constants that all labels share cancel in the end.
+    arena, n_trees, n_labels = forest._arena, len(forest), len(forest._labels)
+    parts = np.zeros((2 + len(names), n_labels))
+    parts[0] = arena.bias[:n_labels]
+    for t, weight in enumerate(arena.trees["vote_weight"]):
+        parts += weight * _of_label_tree(forest, t, outputs, len(names))
+    of_models = _of_linear_models(forest, outputs, names)
+    for v, (model, weight) in enumerate(experts.vote_weights(arena).items(), start=n_trees):
+        vote = outputs.votes[v, :n_labels]
+        parts += weight * of_models[model]
+        parts[-1] += weight * (np.maximum(vote, kernels.LINEAR_FLOOR) - vote)
+    return parts
+
+
+def _of_target(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> Array:
+    """Return the parts of the prediction of a regressor."""
+    arena, origin, n_trees, n = forest._arena, forest._labels.origin, len(forest), len(names)
+    votes = np.zeros((len(outputs.votes), outputs.votes.shape[1], 2 + n))
+    for t in range(n_trees):
+        walk = _walk(arena, t, outputs.values)
+        for place, masses, own in (
+            (LOCATION, walk.reached, paths.estimates(arena, t, walk.numbers)),
+            (LEAF, walk.shares, arena.targets[t, walk.numbers, MEAN]),
+        ):
+            if len(own):  # else it has just restarted
+                terms = _terms(walk, masses, own[:, None])
+                votes[t, place] = _summed(walk, own[:1], terms, n)[:, 0]
+    if len(arena.trends):
+        of_models, counters = _of_linear_models(forest, outputs, names), arena.counters[0]
+        for k, trend in enumerate((FAST, SMOOTH), start=n_trees):
+            parts = of_models[trend][:, 0]
+            parts[0] -= origin
+            least, largest = counters["least_target"], counters["largest_target"]
+            votes[k, LOCATION] = within(parts, least, largest)
+        votes[n_trees + N_TRENDS, LOCATION] = stacks(arena, votes)["trend"].predict()
+    of_forest = stacks(arena, votes)
+    stack = of_forest.get("last", of_forest.get("voters"))
+    parts = of_trees(arena, votes).mean(axis=0) if stack is None else stack.predict()
+    parts[0] += origin
+    return parts
