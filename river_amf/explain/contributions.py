@@ -104,18 +104,23 @@ def contributions_of(forest: Any, x: dict[Any, Any], label: Hashable | None) -> 
     index = _index_of(forest, label)
     outputs = forest._engine.expert_outputs(x)
     if outputs is None:
-        return _series([], np.zeros(2), has_rest=False)
+        return _series([], np.zeros(2), ends_with_rest=False)
     names = _names(forest, outputs)
     if forest._task == REGRESSION:
-        return _series(names, _of_target(forest, outputs, names), forest.vote == "learned")
+        return _series(names, _of_target(forest, outputs, names), has_rest(forest))
     if index is None:
         index = int(np.argmax([*outputs.answer.values()]))
     if forest.vote == "learned":
         parts = _of_pool(forest, outputs, names)
-        return _series(names, parts[:, index] - parts.mean(axis=1), forest.linear)
+        return _series(names, parts[:, index] - parts.mean(axis=1), has_rest(forest))
     trees = [_of_label_tree(forest, t, outputs, len(names)) for t in range(len(forest))]
     parts = np.sum(trees, axis=0)
-    return _series(names, parts[:, index] / parts.sum(), has_rest=False)
+    return _series(names, parts[:, index] / parts.sum(), has_rest(forest))
+
+
+def has_rest(forest: Any) -> bool:
+    """Return whether predictions of a forest may have a rest."""
+    return bool(forest.vote == "learned" and (forest.linear or forest._task == REGRESSION))
 
 
 def _index_of(forest: Any, label: Hashable | None) -> int | None:
@@ -137,12 +142,12 @@ def _names(forest: Any, outputs: ExpertOutputs) -> list[Hashable]:
     return [*names | {word: None for word, slot in words.items() if slot in slots}]
 
 
-def _series(names: list[Hashable], parts: Array, has_rest: bool) -> pd.Series:
+def _series(names: list[Hashable], parts: Array, ends_with_rest: bool) -> pd.Series:
     """Return the parts of a number by name."""
     index = [BASELINE, *names, REST]
     names_of_parts = pd.Index(index, dtype=object, tupleize_cols=False)  # tuples as they are
     series = pd.Series(parts, names_of_parts, np.float64, name="contribution")
-    return series if has_rest else series.iloc[:-1]
+    return series if ends_with_rest else series.iloc[:-1]
 
 
 # Trees
