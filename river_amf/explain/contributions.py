@@ -8,7 +8,7 @@ target, sum to the prediction.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,6 +29,7 @@ from river_amf.explain.experts import (
 )
 from river_amf.explain.linear_weights import COSINES, cosine_places, inputs_of
 from river_amf.explain.trees import forest_of
+from river_amf.inputs.invalid import in_row
 from river_amf.kernels.classification import additive_models, linear_models
 from river_amf.kernels.features.standardisation import (
     LARGEST_SCORE,
@@ -36,6 +37,7 @@ from river_amf.kernels.features.standardisation import (
     MOST_DIRECTIONS,
 )
 from river_amf.kernels.regression import trends
+from river_amf.parameters import one_of
 from river_amf.state.arena import Arena
 from river_amf.state.layout import LEAF, LOCATION, MEAN, N_COSINES, N_TRENDS, N_WAVES, REGRESSION
 
@@ -44,7 +46,13 @@ Array = NDArray[Any]
 BASELINE, REST = "baseline", "rest"
 
 
-def contributions(model: Any, x: dict[Any, Any], label: Hashable | None = None) -> pd.Series:
+def contributions(
+    model: Any,
+    x: dict[Any, Any],
+    label: Hashable | None = None,
+    method: str = "path",
+    background: Any = None,
+) -> pd.Series:
     """Return how much each feature of a sample moved its prediction.
 
     Parameters
@@ -56,16 +64,22 @@ def contributions(model: Any, x: dict[Any, Any], label: Hashable | None = None) 
     label
         Label whose probability is explained, by default the most probable one. ValueError if it
         has not been learned, or for a regressor.
+    method
+        `"path"` or `"permutations"`; see below when each is right.
+    background
+        With `"permutations"`, the samples that `x` is compared with: a list of dicts or a
+        dataframe, else ValueError. Draw 50 or more at random from the stream.
 
     Returns
     -------
     Series of floats
         One by feature, in order of first appearance, named `contribution`. The first is
-        `"baseline"`, what the forest predicts at the roots of its trees. With a learned vote, other
-        than one of the trees of a classifier alone, the last is `"rest"`, what bounds on the
-        predictions of linear models and stacks leave. With `absent="zero"`, words that are neither
-        in the sample nor in a column are left out. Before the first sample there is only a baseline
-        of 0.
+        `"baseline"`, what the forest predicts at the roots of its trees and for average inputs of
+        linear models, or with `"permutations"` its mean for the background. With `"path"` and a
+        learned vote, other than one of the trees of a classifier alone, the last is `"rest"`, what
+        bounds on the predictions of linear models and stacks leave. With `absent="zero"`, words
+        that are in no sample here and have no column are left out. Before the first sample there
+        is only a baseline of 0.
 
         They sum to the prediction: with `vote="mean"` to the probability of the label, with
         `vote="learned"` to log P(label) less the mean of log P over all labels, and for a regressor
@@ -73,11 +87,19 @@ def contributions(model: Any, x: dict[Any, Any], label: Hashable | None = None) 
 
     Notes
     -----
-    A prediction of a tree is that of its root, plus, for each split on the path of the sample, a
-    change that is due to the feature of the split. These changes are exact, but how features share
-    what they do together depends on the order of the splits. From the 65th feature on, in
-    a regressor with linear models the profiles of features that share weights count for the first
-    of them (`linear_weights`).
+    `"path"` takes one walk down each tree: a tree predicts what its root predicts, plus, for each
+    split on the path, a change that is due to the feature of the split. The changes are exact, but
+    how features share what they do together depends on the order of the splits. It takes about a
+    hundred predictions' time. Its correlation with exact Shapley values of five features is .95 to
+    .99 on additive problems and with an interaction, and .74 to .92 on exclusive or. It is lower
+    where correlated features share a role, or where a linear model extrapolates in time. From the
+    65th feature on, in a regressor with linear models the profiles of features that share weights
+    count for the first of them.
+
+    `"permutations"` samples Shapley values[^1]: for each row of the background it replaces the
+    values one by one, in random order, by those of `x`, and notes how the prediction moves. It is
+    right for any model, given enough rows, but the mixed samples may be unlike any that occur, and
+    it takes a prediction for each row and feature. The order is the same in each call.
 
     Examples
     --------
@@ -94,9 +116,34 @@ def contributions(model: Any, x: dict[Any, Any], label: Hashable | None = None) 
     >>> proba = model.predict_proba_one({"noise": 3, "signal": 3})
     >>> bool(abs(parts.sum() - proba[True]) < 1e-9)
     True
+
+    Compared with six samples of the other label:
+
+    >>> rows = [{"noise": i, "signal": 8} for i in range(6)]
+    >>> parts = inspection.contributions(
+    ...     model, {"noise": 3, "signal": 3}, method="permutations", background=rows
+    ... )
+    >>> parts.abs().round(1).to_dict()
+    {'baseline': 0.0, 'noise': 0.0, 'signal': 1.0}
+
+    References
+    ----------
+    [^1]: Štrumbelj, E., & Kononenko, I. (2014). Explaining prediction models and individual
+          predictions with feature contributions. Knowledge and Information Systems, 41(3), 647-665.
     """
     forest = forest_of(model)
-    return forest._engine.run(contributions_of, forest, x, label)  # type: ignore[no-any-return]
+    one_of("path", "permutations")("method", method)
+    if (method == "permutations") != (background is not None):
+        raise ValueError("background must be given with method='permutations', and only then")
+    if method == "path":
+        return forest._engine.run(contributions_of, forest, x, label)  # type: ignore[no-any-return]
+    samples = background
+    if not isinstance(background, Sequence):
+        rows = forest._rows_of(background, forest._frame_of(background))
+        samples = [rows.at(row) for row in range(rows.n_rows)]
+    if not len(samples):
+        raise ValueError("background must have at least one sample")
+    return forest._engine.run(_by_permutations, forest, x, label, samples)  # type: ignore[no-any-return]
 
 
 def contributions_of(forest: Any, x: dict[Any, Any], label: Hashable | None) -> pd.Series:
@@ -121,6 +168,48 @@ def contributions_of(forest: Any, x: dict[Any, Any], label: Hashable | None) -> 
 def has_rest(forest: Any) -> bool:
     """Return whether predictions of a forest may have a rest."""
     return bool(forest.vote == "learned" and (forest.linear or forest._task == REGRESSION))
+
+
+def _by_permutations(
+    forest: Any, x: Mapping[Any, Any], label: Hashable | None, background: Sequence[Any]
+) -> pd.Series:
+    """Return the means of what features change, put into each row in random order."""
+    index, reader, labels = _index_of(forest, label), forest._settled.reader(), forest._labels
+    answer = reader.predict_any(x)
+    if reader.arena is None:
+        return _series([], np.zeros(2), ends_with_rest=False)
+    if index is None and forest._task != REGRESSION:
+        index = int(np.argmax([*answer.values()]))
+
+    def value_of(sample: Mapping[Any, Any]) -> float:
+        answer: list[float] = reader.raw_answer(sample)
+        if index is None:
+            return float(answer[LOCATION] + labels.origin)
+        if forest.vote == "mean":
+            return answer[index]
+        logs = np.log(np.maximum(answer, np.finfo(np.float64).tiny))
+        return float(logs[index] - logs.mean())
+
+    first_values = [in_row(number, value_of, row) for number, row in enumerate(background)]
+    known = {
+        name: None for row in (x, *background) for name in row if forest._features.is_known(name)
+    }
+    names = [*dict.fromkeys(forest._features) | known]
+    parts, rng = np.zeros(2 + len(names)), np.random.default_rng(0)
+    parts[0] = sum(first_values)
+    for before, row in zip(first_values, background, strict=True):
+        mixed = dict(row)
+        for k in rng.permutation(len(names)).tolist():
+            if names[k] in x:
+                mixed[names[k]] = x[names[k]]
+            elif names[k] in mixed:
+                del mixed[names[k]]
+            else:
+                continue
+            after = value_of(mixed)
+            parts[1 + k] += after - before
+            before = after
+    return _series(names, parts / len(background), ends_with_rest=False)
 
 
 def _index_of(forest: Any, label: Hashable | None) -> int | None:

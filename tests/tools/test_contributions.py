@@ -6,6 +6,7 @@ import random
 
 import generated
 import numpy as np
+import pandas as pd
 import pytest
 from forests import QUESTIONS, STREAM, learn, saved, trained
 from hypothesis import given, settings
@@ -218,6 +219,59 @@ def test_contributions_refuse_other_labels():
         assert inspection.contributions(kind(), {"a": 1.0}).to_dict() == {"baseline": 0.0}
 
 
+def by_permutations(model, x, background, label=None):
+    return inspection.contributions(model, x, label, "permutations", background)
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_permutations_sum_to_the_prediction(model):
+    for x in QUESTIONS[::4]:
+        parts = by_permutations(model, x, QUESTIONS[:5])
+        assert parts.sum() == pytest.approx(expected_sum(model, x), rel=EXACT, abs=EXACT)
+        label = None if isinstance(model, AMFRegressor) else model.predict_one(x)
+        baseline = np.mean([expected_sum(model, row, label) for row in QUESTIONS[:5]])
+        assert parts.iloc[0] == pytest.approx(baseline, rel=EXACT)
+
+
+def test_permutations_approach_shapley_values():
+    model, (x, row) = MODELS["adaptive"], ({"fine": 1.0, "coarse": 3.0}, {"fine": -1.0})
+    row |= {"coarse": 0.0, "color": "red"}
+    parts, expected = by_permutations(model, x, [row] * 500), dict.fromkeys(row, 0.0)
+    for order in itertools.permutations(row):
+        mixed, before = dict(row), expected_sum(model, row, "above")
+        for name in order:
+            mixed[name] = x.get(name)
+            after = expected_sum(model, mixed, "above")
+            expected[name] += (after - before) / 6
+            before = after
+    assert parts[[*row]].tolist() == pytest.approx([*expected.values()], abs=0.03)
+    assert parts.drop(index=[*row, "baseline"]).eq(0.0).all()
+
+
+def test_permutations_take_frames():
+    model, rows = MODELS["adaptive regressor"], [x for x, _, _ in NUMBERS[600:620]]
+    expected = by_permutations(model, QUESTIONS[0], rows)
+    of_frame = by_permutations(model, QUESTIONS[0], pd.DataFrame(rows))
+    pd.testing.assert_series_equal(of_frame, expected)
+
+
+def test_bad_backgrounds_are_refused():
+    model, x = MODELS["mean"], QUESTIONS[0]
+    for background, error, text in (
+        ([], ValueError, "background must have at least one sample"),
+        (None, ValueError, "background must be given"),
+        ([x, {"fine": "text"}], ValueError, "row 1: "),
+        ([x, None], TypeError, "row 1: "),
+    ):
+        with pytest.raises(error, match=text):
+            by_permutations(model, x, background)
+    with pytest.raises(ValueError, match="background must be given"):
+        inspection.contributions(model, x, background=[x])
+    with pytest.raises(ValueError, match="method must be 'path' or 'permutations', got 'walk'"):
+        inspection.contributions(model, x, method="walk")
+    assert by_permutations(AMFRegressor(), x, [x]).to_dict() == {"baseline": 0.0}
+
+
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_contributions_leave_no_trace(model):
     x, y, w = (STREAM if hasattr(model, "predict_proba_one") else NUMBERS)[5]
@@ -226,10 +280,12 @@ def test_contributions_leave_no_trace(model):
         twin.predict_one(x)
     before = saved(twins[0])
     inspection.contributions(twins[0], QUESTIONS[3])
+    by_permutations(twins[0], QUESTIONS[3], QUESTIONS[:3])
     assert saved(twins[0]) == before
     for twin in twins:
         twin.predict_one(x)
     inspection.contributions(twins[0], QUESTIONS[3])
+    by_permutations(twins[0], QUESTIONS[3], QUESTIONS[:3])
     for twin in twins:
         twin.learn_one(x, y, w)
     assert saved(twins[0]) == saved(twins[1])
