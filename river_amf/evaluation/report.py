@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from river_amf.pages.document import Page
 
 _LONGEST = 300  # characters of a model as code
-_BY_MODEL = ("relevance", "reliability", "labels", "confusion", "points", "latest")
+_BY_MODEL = ("relevance", "contributions", "reliability", "labels", "confusion", "points", "latest")
 
 
 class Report(Records):
@@ -38,14 +38,15 @@ class Report(Records):
         `drifts`, how often ADWIN found that errors had grown; `restarts` of trees; and at the end
         of the window `n_nodes`, `memory` (bytes) and, of forests, `fading_share`. NaN where a model
         has no such value.
-    relevance, reliability, labels, confusion, points, latest : dict of DataFrame
-        By name of the model. For forests, `inspection.feature_relevance` at the end of each window.
-        For classifiers, the samples in twenty bins of the probability of the predicted label
-        (`n_samples`, its mean as `confidence`, and `accuracy`); `precision`, `recall`, `F1` and
-        `support` of the hundred most frequent labels; and how often labels, in the rows, were
-        predicted as those in the columns, of the twenty most frequent and `(others)`. For
-        regressors, 600 samples drawn at random and the last 200: `sample`, its number from 1,
-        `target`, `prediction`, `lower` and `upper`.
+    relevance, contributions, reliability, labels, confusion, points, latest : dict of DataFrame
+        By name of the model. For forests, `inspection.feature_relevance` at the end of each window,
+        and unless they end a pipeline `inspection.contributions` of the features to the last
+        prediction of each, by the number of the sample. For classifiers, the samples in twenty bins
+        of the probability of the predicted label (`n_samples`, its mean as `confidence`, and
+        `accuracy`); `precision`, `recall`, `F1` and `support` of the hundred most frequent labels;
+        and how often labels, in the rows, were predicted as those in the columns, of the twenty
+        most frequent and `(others)`. For regressors, 600 samples drawn at random and the last 200:
+        `sample`, its number from 1, `target`, `prediction`, `lower` and `upper`.
 
     Examples
     --------
