@@ -209,7 +209,8 @@ class Forest(Ensemble, Saved, Parameters):
         Of linear models it lists the inputs that separate the two most probable labels most. A
         regressor shows an interval, scales of errors, and means and deviations of targets instead;
         with a learned vote and a trend, also how voters are combined, and which inputs add most to
-        the trend.
+        the trend. It ends with the five features that moved the prediction most
+        (`inspection.contributions`).
 
         Parameters
         ----------

@@ -1,11 +1,19 @@
-"""The inside of a forest as tables: nodes, paths, weights, and importance of features.
+"""The inside of a forest as tables: nodes, paths, weights, importance and contributions.
 
 Every function raises TypeError if the model is neither a forest nor a fitted estimator of
 `river_amf.sklearn` with one.
 """
 
+from river_amf.explain.contributions import contributions
 from river_amf.explain.importance import feature_importance, feature_relevance
 from river_amf.explain.linear_weights import linear_weights
 from river_amf.explain.tables import node_table, path
 
-__all__ = ["feature_importance", "feature_relevance", "linear_weights", "node_table", "path"]
+__all__ = [
+    "contributions",
+    "feature_importance",
+    "feature_relevance",
+    "linear_weights",
+    "node_table",
+    "path",
+]

@@ -6,7 +6,7 @@ import math
 import random
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -21,8 +21,9 @@ from river_amf.evaluation.models import Maker
 from river_amf.evaluation.prequential import Step, last_step, test_then_train
 from river_amf.evaluation.streams import Sample, shorten
 from river_amf.evaluation.usage_errors import EvaluationError, error_line
+from river_amf.explain.contributions import has_rest
 from river_amf.inputs.encoding import ascending
-from river_amf.inspection import feature_relevance
+from river_amf.inspection import contributions, feature_relevance
 from river_amf.parameters import integer
 from river_amf.regressor import AMFRegressor
 
@@ -61,7 +62,8 @@ class Run:
         self._seconds = 0.0
         self._scores, self._in_window = Scores(metrics), Scores(metrics)
         self._values = array("d")  # that a report shows, of each sample
-        self._relevance: dict[int, pd.Series] = {}  # of features, by number of samples
+        self._relevance: dict[int, pd.Series] = {}  # of features, by number of samples,
+        self._contributions: dict[int, pd.Series] = {}  # and by that of the sample
         self._detector: Any = drift.ADWIN()  # type: ignore[no-untyped-call]
         self._total, self._n_errors = 0.0, 0  # of finite errors
         self._restarts = 0.0  # before the present window
@@ -72,6 +74,8 @@ class Run:
         """Make a model and run it, and call a function after each step; all errors are raised."""
         try:
             self.model = make()
+            if self._records and isinstance(self.model, AMFClassifier | AMFRegressor):
+                samples = self._explained(samples)
             for step in test_then_train(self.model, samples, self.delay):
                 self._add(step)
                 on_step(step)
@@ -106,6 +110,15 @@ class Run:
                 self._values += array("d", (_of_number if self._is_regression else _of_label)(step))
             if step.n % self.window == 0:
                 self._close_window()
+
+    def _explained(self, samples: Iterable[Sample]) -> Iterator[Sample]:
+        """Yield samples, the last of a window once contributions to its prediction are recorded."""
+        for n, sample in enumerate(samples, start=1):
+            if n % self.window == 0:
+                with suppress(TypeError, ValueError):  # which the model raises again
+                    parts = contributions(self.model, sample[0])
+                    self._contributions[n] = parts.iloc[1 : len(parts) - has_rest(self.model)]
+            yield sample
 
     def _close_window(self) -> None:
         """Add the row of the current window, if it has any samples."""
@@ -169,9 +182,13 @@ class Run:
         """Return the tables of a classifier, or of a regressor, that a report has, by name."""
         frame, pairs = self._frame(), self._scores.pairs
         tables = _samples(frame) if self._is_regression else _label_tables(frame, pairs)
-        relevance = pd.DataFrame([*self._relevance.values()], [*self._relevance])
-        if len(relevance.columns):
-            tables["relevance"] = relevance.rename_axis("n_samples")
+        for name, rows, index in (
+            ("relevance", self._relevance, "n_samples"),
+            ("contributions", self._contributions, "sample"),
+        ):
+            table = pd.DataFrame([*rows.values()], [*rows])
+            if len(table.columns):
+                tables[name] = table.rename_axis(index)
         return tables
 
 

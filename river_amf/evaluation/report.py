@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from river_amf.pages.document import Page
 
 _LONGEST = 300  # characters of a model as code
-_BY_MODEL = ("relevance", "reliability", "labels", "confusion", "points", "latest")
+_BY_MODEL = ("relevance", "contributions", "reliability", "labels", "confusion", "points", "latest")
 
 
 class Report(Records):
@@ -40,14 +40,15 @@ class Report(Records):
         has no such value.
     columns : DataFrame or None
         The columns of a file, as `Stream.columns` lists them.
-    relevance, reliability, labels, confusion, points, latest : dict of DataFrame
-        By name of the model. For forests, `inspection.feature_relevance` at the end of each window.
-        For classifiers, the samples in twenty bins of the probability of the predicted label
-        (`n_samples`, its mean as `confidence`, and `accuracy`); `precision`, `recall`, `F1` and
-        `support` of the hundred most frequent labels; and how often labels, in the rows, were
-        predicted as those in the columns, of the twenty most frequent and `(others)`. For
-        regressors, 600 samples drawn at random and the last 200: `sample`, its number from 1,
-        `target`, `prediction`, `lower` and `upper`.
+    relevance, contributions, reliability, labels, confusion, points, latest : dict of DataFrame
+        By name of the model. For forests, `inspection.feature_relevance` at the end of each window,
+        and unless they end a pipeline `inspection.contributions` of the features to the last
+        prediction of each, by the number of the sample. For classifiers, the samples in twenty bins
+        of the probability of the predicted label (`n_samples`, its mean as `confidence`, and
+        `accuracy`); `precision`, `recall`, `F1` and `support` of the hundred most frequent labels;
+        and how often labels, in the rows, were predicted as those in the columns, of the twenty
+        most frequent and `(others)`. For regressors, 600 samples drawn at random and the last 200:
+        `sample`, its number from 1, `target`, `prediction`, `lower` and `upper`.
 
     Examples
     --------

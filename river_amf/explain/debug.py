@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from river_amf.explain import experts
+from river_amf.explain.contributions import contributions_of, has_rest
 from river_amf.explain.experts import ExpertOutputs
 from river_amf.explain.formatting import categories_text, count_text, counts_text, name, short
 from river_amf.explain.linear_weights import weights_of
@@ -20,6 +21,7 @@ from river_amf.state.layout import REGRESSION, SPREAD
 _FEW_TREES = 3  # up to this many trees, all paths are shown
 _MOST_LABELS = 5
 _MOST_INPUTS = 8  # of linear models
+_MOST_CONTRIBUTIONS = 5
 _LEVEL = 0.9  # of the interval
 _STACK = "base + sum of weight x (voter - base)"
 
@@ -40,7 +42,7 @@ def explain(forest: Any, x: dict[Any, Any], tree: int | None) -> str:
     ]
     if forest.n_estimators > sum(title.startswith("Path") for title in tables):
         last = forest.n_estimators - 1
-        parts.append(f"debug_one(x, tree=...) shows the path in any tree from 0 to {last}")
+        parts.insert(-1, f"debug_one(x, tree=...) shows the path in any tree from 0 to {last}")
     return "\n\n".join(parts)
 
 
@@ -65,6 +67,7 @@ def tables_of(forest: Any, x: dict[Any, Any], tree: int | None) -> Tables:
             title += ", which learns the residual of the trend"
         path = _path(forest, outputs, path_of(forest, x, t))
         tables[title if len(path) else f"{title}, as it has just restarted"] = path
+    tables.update(_contributions(forest, x, outputs))
     return tables
 
 
@@ -110,7 +113,7 @@ def _of_target(
     arena, origin = forest._arena, forest._labels.origin
     ends = dict(zip(("prediction", "lower", "upper"), (outputs.answer, *interval), strict=True))
     tables = {f"Prediction, with an interval of {_LEVEL:.0%}": pd.DataFrame(ends, [""])}
-    stacks = experts.stacks(arena, outputs)
+    stacks = experts.stacks(arena, outputs.votes[..., None])
     predicts = "together they predict" if "last" in stacks else "the forest predicts"
     titles = {
         "voters": f"Voters ({predicts} {_STACK})",
@@ -119,16 +122,32 @@ def _of_target(
     }
     for key, stack in stacks.items():
         weights = [math.nan, *stack.weights[: len(stack.voters)]]
-        predictions = origin + np.array([stack.base, *stack.voters.values()])
+        predictions = origin + np.array([stack.base, *stack.voters.values()])[:, 0]
         columns = {"weight": weights, "prediction": predictions}
         tables[titles[key]] = pd.DataFrame(columns, ["base", *stack.voters])
-    of_trees.insert(0, "prediction", origin + experts.of_trees(arena, outputs))
+    of_trees.insert(0, "prediction", origin + experts.of_trees(arena, outputs.votes))
     of_trees.insert(1, "scale", np.sqrt(outputs.votes[: len(of_trees), SPREAD]))
     tables["Trees" if "voters" in stacks else "Trees (the forest predicts their mean)"] = of_trees
     if "trend" in stacks:
         title = "Inputs of the trends (products of a trend add up to its prediction)"
         tables[title] = _strongest(weights_of(forest, outputs))
     return tables
+
+
+def _contributions(forest: Any, x: dict[Any, Any], outputs: ExpertOutputs) -> Tables:
+    """Return the table of the largest contributions to the prediction, under its title."""
+    title, parts = "Contributions (they sum to the prediction)", contributions_of(forest, x, None)
+    if forest._task != REGRESSION:
+        p = f"P({short(max(outputs.answer, key=lambda label: outputs.answer[label]))})"
+        total = p if forest.vote == "mean" else f"log {p} less the mean of log P"
+        title = f"Contributions (they sum to {total})"
+    table = parts.to_frame().set_axis([name(feature) for feature in parts.index])
+    n_features = len(parts) - 1 - has_rest(forest)
+    baseline, features, rest = table[:1], table[1 : 1 + n_features], table[1 + n_features :]
+    features = features.sort_values("contribution", key=lambda c: -c.abs(), kind="stable")
+    weak = features["contribution"][_MOST_CONTRIBUTIONS:]
+    others = pd.DataFrame({"contribution": weak.sum()}, [f"{len(weak)} others"] * (len(weak) > 0))
+    return {title: pd.concat([baseline, features[:_MOST_CONTRIBUTIONS], others, rest])}
 
 
 def _strongest(inputs: pd.DataFrame) -> pd.DataFrame:

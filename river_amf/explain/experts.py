@@ -15,6 +15,7 @@ from river_amf.state.layout import LEAF, LOCATION, N_TRENDS
 Array = NDArray[Any]
 
 LOGISTIC, WORDS = "logistic", "words"  # a classifier's linear models on features
+FAST_COSINES = "fast cosines"
 FAST, SMOOTH = "fast", "smooth"  # a regressor's
 ADDITIVE = "additive", "smooth additive"
 
@@ -33,7 +34,7 @@ class ExpertOutputs(NamedTuple):
 
 def vote_weights(arena: Arena) -> dict[str, float]:
     """Return the weights of linear models in the vote, in the order of votes."""
-    others = ["fast cosines"] * (len(arena.linear_models) > 3)
+    others = [FAST_COSINES] * (len(arena.linear_models) > 3)
     names = [LOGISTIC, *others, *ADDITIVE] if len(arena.linear_models) else []
     weights = dict(zip(names, arena.linear_models["vote_weight"].tolist(), strict=True))
     if arena.settings["has_sparse_expert"][0]:
@@ -53,20 +54,28 @@ def predictions(arena: Arena, outputs: ExpertOutputs) -> NDArray[np.float64]:
 class Stack(NamedTuple):
     """Voters with a base: the prediction is the base, plus weights times distances from it.
 
-    Predictions of a regressor are relative to the first target here.
+    Predictions of a regressor are relative to the first target here. Each has one or more parts
+    that sum to it: constants are part of the first, and the last has what clipping leaves.
     """
 
-    base: float
-    voters: dict[str, float]  # predictions by name
+    base: Array
+    voters: dict[str, Array]  # predictions by name
     weights: Array  # of the voters, perhaps followed by some that are not used
 
-    def predict(self) -> float:
+    def predict(self) -> Array:
         """Return the prediction, which is within half a range around the range of the voters."""
         votes = np.array([*self.voters.values()])
         p = self.base + self.weights[: len(votes)] @ (votes - self.base)
-        low, high = min(self.base, votes.min()), max(self.base, votes.max())
+        low, *_, high = sorted([self.base.sum(), *votes.sum(axis=1)])
         margin = MARGIN * (high - low)
-        return float(min(max(p, low - margin), high + margin))
+        return within(p, low - margin, high + margin)
+
+
+def within(parts: Array, low: float, high: float) -> Array:
+    """Return the parts of a prediction that is clipped."""
+    total, clipped = parts.sum(), parts.copy()
+    clipped[-1] += min(max(total, low), high) - total
+    return clipped
 
 
 def learns_residual(arena: Arena, tree: int) -> bool:
@@ -74,54 +83,56 @@ def learns_residual(arena: Arena, tree: int) -> bool:
     return bool(arena.capacities["tree_target"] > 1 and tree % 2 == 1)
 
 
-def of_trees(arena: Arena, outputs: ExpertOutputs, which: int = LOCATION) -> NDArray[np.float64]:
+def of_trees(arena: Arena, votes: Array, which: int = LOCATION) -> Array:
     """Return the predictions of trees or leaves, with the trend where they learn residuals."""
-    votes: NDArray[np.float64] = outputs.votes[: len(arena.trees), which].copy()
+    predictions = votes[: len(arena.trees), which].copy()
     if arena.capacities["tree_target"] > 1:
-        votes[1::2] += outputs.votes[len(arena.trees) + N_TRENDS, LOCATION]
-    return votes
+        predictions[1::2] += votes[len(arena.trees) + N_TRENDS, LOCATION]
+    return predictions
 
 
-def stacks(arena: Arena, outputs: ExpertOutputs) -> dict[str, Stack]:
-    """Return the stacks of a forest by name.
+def stacks(arena: Arena, votes: Array) -> dict[str, Stack]:
+    """Return the stacks of a forest by name, given the parts of its votes along a last axis.
 
     `voters` combines trees and trends, `last` the last target with all of them, and `trend` the
     trends, as far as the forest has them.
     """
     settings, counters, weights = arena.settings[0], arena.counters[0], arena.stack_weights
-    votes = outputs.votes[len(arena.trees) :, LOCATION].tolist()
-    trends = dict(zip((FAST, SMOOTH), votes, strict=False)) if len(arena.trends) else {}
+    one = np.eye(1, votes.shape[-1])[0]  # the parts of a constant
+    of_trends = votes[len(arena.trees) :, LOCATION]
+    trends = dict(zip((FAST, SMOOTH), of_trends, strict=False)) if len(arena.trends) else {}
     result = {}
     if settings["is_stacked"]:
-        even, odd = _groups(of_trees(arena, outputs))
+        even, odd = _groups(of_trees(arena, votes))
         base = 0.5 * (even + odd)
         voters = {"even trees": even, "odd trees": odd}
         if settings["n_recent"]:
             fast = _mean(counters["fast_errors"], counters["fast_weight"])
             slow = _mean(counters["slow_errors"], counters["slow_weight"])
-            voters |= {"mean, corrected fast": base + fast, "mean, corrected slowly": base + slow}
+            voters |= {"mean, corrected fast": base + fast * one}
+            voters |= {"mean, corrected slowly": base + slow * one}
         voters |= {f"{name} trend": p for name, p in trends.items()}
         if settings["has_leaves"]:
-            leaves, stack = of_trees(arena, outputs, LEAF), arena.stacks[OF_VOTERS]
+            leaves, stack = of_trees(arena, votes, LEAF), arena.stacks[OF_VOTERS]
             even, odd = _groups(leaves)
             unit = _mean(stack["error_squares"], stack["weight"])
-            agreement = unit / (unit + DOUBT * leaves.var()) if unit > 0.0 else 0.0
+            agreement = unit / (unit + DOUBT * leaves.sum(axis=1).var()) if unit > 0.0 else 0.0
             agreed = base + agreement * (0.5 * (even + odd) - base)
             voters |= {"even leaves": even, "odd leaves": odd, "leaves that agree": agreed}
         result["voters"] = Stack(base, voters, weights[OF_VOTERS])
         if settings["has_last"]:
             together = {"all voters": result["voters"].predict()}
-            result["last"] = Stack(float(counters["last_target"]), together, weights[OF_LAST])
+            result["last"] = Stack(counters["last_target"] * one, together, weights[OF_LAST])
     if trends:
-        base = sum(trends.values()) / len(trends)
-        trends["mean of recent targets"] = float(counters["target_mean"])
+        base = sum(trends.values()) / N_TRENDS
+        trends["mean of recent targets"] = counters["target_mean"] * one
         result["trend"] = Stack(base, trends, weights[OF_TRENDS])
     return result
 
 
-def _groups(votes: NDArray[np.float64]) -> tuple[float, float]:
+def _groups(votes: Array) -> tuple[Array, Array]:
     """Return the means of the trees with even and with odd indices; one tree counts as both."""
-    return float(votes[::2].mean()), float(votes[min(1, len(votes) - 1) :: 2].mean())
+    return votes[::2].mean(axis=0), votes[min(1, len(votes) - 1) :: 2].mean(axis=0)
 
 
 def _mean(total: float, weight: float) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.explain import paths
@@ -21,16 +22,18 @@ from river_amf.explain.experts import (
     vote_weights,
 )
 from river_amf.explain.trees import forest_of
+from river_amf.kernels.classification.additive_models import LEAST_SHARE, PRIOR
 from river_amf.kernels.regression.trends import FAST_TERMS, SMOOTH_TERMS
 from river_amf.state.layout import (
     MOST_SLOTS,
     MOST_TERMS,
-    N_COMMON,
     N_WAVES,
     REGRESSION,
     place_of,
     place_of_term,
 )
+
+COSINES = "cosines"  # the kind of input that all random Fourier features together are
 
 
 def linear_weights(model: Any) -> pd.DataFrame:
@@ -119,6 +122,19 @@ def weights_of(forest: Any, outputs: ExpertOutputs | None = None) -> pd.DataFram
 _Input = tuple[str, Hashable | None, Hashable | None, Any, float]
 
 
+def inputs_of(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+    """Yield the inputs of all linear models, with weights by label in a classifier."""
+    yield from _of_trends(forest, outputs)
+    yield from _of_labels(forest, outputs)
+    yield from _of_additive(forest, outputs)
+
+
+def cosine_places(k: int, n_features: int) -> list[int]:
+    """Return the inputs of an additive expert that are random Fourier features."""
+    places = [place_of_term(k, q) for q in range(min(n_features, MOST_TERMS) + 1)]
+    return [i for q, end in enumerate(places[1:]) for i in range(places[q] + 2, end)]
+
+
 def _of_labels(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of a classifier's linear models on features."""
     arena, features = forest._arena, forest._features
@@ -154,27 +170,51 @@ def _of_labels(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
 def _of_additive(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of a classifier's additive experts."""
     # With a sample, profiles are part of the weights, as they differ between labels, and all random
-    # Fourier features are one input. Features that share terms share their weights, too; the sum of
-    # their profiles has the name of the first of them.
+    # Fourier features are one input. Features that share terms share their weights, too.
     arena, features = forest._arena, forest._features
     n = min(len(features), MOST_TERMS)
+    profiles = None if outputs is None else _profiles(forest, outputs)
     for k, name in enumerate(ADDITIVE if arena is not None and len(arena.linear_models) else ()):
         weights = arena.additive_weights if k == 0 else arena.smooth_weights
         yield name, None, None, weights[:, 0], 1.0
         places = [place_of_term(k, q) for q in range(n + 1)]
         if outputs is not None:
             inputs = outputs.additive_inputs[k]
-            waves = [i for q in range(n) for i in range(places[q] + 2, places[q + 1])]
-            if waves:
-                yield name, None, "cosines", weights[:, waves] @ inputs[waves], 1.0
+            if waves := cosine_places(k, n):
+                yield name, None, COSINES, weights[:, waves] @ inputs[waves], 1.0
         for j, feature in enumerate(features):
             z, of_term, value = math.nan, weights[:, places[j % n] + 1], math.nan
-            if outputs is not None:
+            if outputs is not None and profiles is not None:
                 z, value = outputs.standardised[0, j], 1.0
-                of_term = of_term * outputs.additive_inputs[N_COMMON:, j % n] * (j < n)
+                of_term = of_term[: profiles.shape[1]] * profiles[j]
             if not features.is_categorical[j]:
                 yield name, feature, "value", weights[:, places[j % n]], z
             yield name, feature, "profile", of_term, value
+
+
+def _profiles(forest: Any, outputs: ExpertOutputs) -> NDArray[np.float64]:
+    """Return the profiles of a sample by feature and label, as `additive_models` adds them up."""
+    arena, n_labels = forest._arena, len(forest._labels)
+    profiles = np.zeros((len(forest._features), n_labels))
+    if len(arena.linear_models):
+        newest, of_categories = arena.counters["newest_profile"][0], iter(arena.category_counts)
+        overall = arena.label_counts[:n_labels] + newest
+        overall /= overall.sum()
+        prior = PRIOR * newest
+        for j, k in enumerate(outputs.standardised[-1, : len(profiles)].astype(np.int64)):
+            counts = (
+                next(of_categories) if forest._features.is_categorical[j] else arena.bin_counts[j]
+            )
+            row = counts[k, :n_labels] if 0 <= k < len(counts) else np.zeros(n_labels)
+            if (n := row.sum()) > 0.0:
+                profiles[j] = _log_odds((row + prior * overall) / (n + prior)) - _log_odds(overall)
+    return profiles
+
+
+def _log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return log(p / (1 - p)) of probabilities that are moved away from 0 and 1."""
+    p = p.clip(LEAST_SHARE, 1.0 - LEAST_SHARE)
+    return np.log(p / (1.0 - p))
 
 
 def _scaled(word: Any, value: float) -> float:
@@ -206,7 +246,7 @@ def _of_trends(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
         yield trend, None, None, weights[0] + forest._labels.origin, 1.0
         if trend == SMOOTH and outputs is not None:
             added = weights[waves] @ outputs.terms[SMOOTH_TERMS, waves]
-            yield trend, None, "cosines", added, 1.0
+            yield trend, None, COSINES, added, 1.0
         for j, name in enumerate(features):
             sign, k = (-1.0) ** (j // MOST_SLOTS), first + step * (j % MOST_SLOTS)
             if not features.is_categorical[j]:

@@ -75,14 +75,15 @@ def estimates(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
     """Return the targets, less the origin, that nodes on a path predict by themselves."""
     by_node: dict[int, float] = {}
     out = np.empty(len(numbers))
-    for k, node in enumerate(numbers):
-        n, (mean, _) = arena.nodes["n_samples"][tree, node], arena.targets[tree, node]
-        above = by_node.get(int(arena.nodes["parent"][tree, node]), mean)  # the root's: of all
+    nodes, faded = arena.nodes[tree, numbers], arena.faded[tree, numbers]
+    totals, means = nodes["n_samples"], arena.targets[tree, numbers, layout.MEAN]
+    for k, (node, n, mean, row) in enumerate(zip(nodes, totals, means, faded, strict=True)):
+        above = by_node.get(int(node["parent"]), mean)  # the root's: of all
         estimate = _location(n, mean, above)
-        if len(row := arena.faded[tree, node]):
-            faded = _location(row[layout.FADED_SUM], row[_FADED_MEAN], above)
-            estimate += row[layout.FADED_SHARE] * (faded - estimate)
-        out[k] = by_node[int(node)] = estimate
+        if len(row):
+            of_faded = _location(row[layout.FADED_SUM], row[_FADED_MEAN], above)
+            estimate += row[layout.FADED_SHARE] * (of_faded - estimate)
+        out[k] = by_node[int(numbers[k])] = estimate
     return out
 
 

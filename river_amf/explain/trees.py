@@ -164,6 +164,6 @@ def _predict(forest: Any, index: int, x: dict[Any, Any]) -> Any:
     if outputs is None:
         return forest._labels.no_answer()
     if forest._task == layout.REGRESSION:
-        return float(forest._labels.origin + experts.of_trees(forest._arena, outputs)[index])
+        return float(forest._labels.origin + experts.of_trees(forest._arena, outputs.votes)[index])
     proba = experts.predictions(forest._arena, outputs)[index]
     return dict(zip(forest._labels, (proba / proba.sum()).tolist(), strict=True))

@@ -5,14 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from river_amf.pages.charts import INK, Look, rounded, thin_line, trace
+from river_amf.pages.charts import (
+    COLORS,
+    INK,
+    Look,
+    rounded,
+    rows_layout,
+    thin_line,
+    trace,
+)
 from river_amf.pages.document import Figure, table_html
 from river_amf.pages.records import Records
 
 _LEAST = 20  # samples in a bin of the reliability diagram
 _MOST_BARS = 100
+_MOST_FEATURES = 20
 _UNIT = {axis: {"range": [-0.02, 1.02]} for axis in ("xaxis", "yaxis")}  # of probabilities
 
 
@@ -102,3 +112,28 @@ def intervals(model: str, latest: pd.DataFrame, look: Look, number: int) -> Figu
         )
     ]
     return Figure(f"intervals-{number}", model, traces, "sample", layout={"hovermode": "x unified"})
+
+
+def contributions(model: str, table: pd.DataFrame, number: int) -> Figure:
+    """Return the mean sizes of contributions, the largest on top, and those to the last one."""
+    sizes = table.abs().fillna(0.0).mean()
+    order = np.argsort(-sizes.to_numpy(), kind="stable")[:_MOST_FEATURES]
+    rows, last = [*range(len(order))], table.iloc[-1].fillna(0.0)
+    traces = [
+        {
+            "type": "bar",
+            "orientation": "h",
+            "x": rounded(values.iloc[order]),
+            "y": rows,
+            "marker": {"color": color},
+            "hovertemplate": f"%{{x:.4g}}<extra>{what}</extra>",
+        }
+        for values, color, what in (
+            (sizes, COLORS[0], "mean size"),
+            (last, COLORS[1], f"sample {table.index[-1]}"),
+        )
+    ]
+    text = f"Blue: the mean of the absolute values for {len(table):,} samples along the stream."
+    text += f" Orange: the prediction of sample {table.index[-1]:,}."
+    layout = rows_layout([str(table.columns[k]) for k in order])
+    return Figure(f"contributions-{number}", model, traces, layout=layout, text=text)

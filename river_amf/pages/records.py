@@ -25,6 +25,7 @@ class Records:
     table: pd.DataFrame
     curves: pd.DataFrame
     relevance: Tables
+    contributions: Tables
     reliability: Tables
     labels: Tables
     confusion: Tables

@@ -84,6 +84,9 @@ def _along(records: Records) -> list[Section]:
     share = along.curves(records, "fading_share", "Share of the fading counts", y="share")
     events = along.drifts(records)
     unseen = "" if events else "No drift seen: no model's error has grown, and no tree restarted."
+    of_what = ", in the unit of the target."
+    if not records.is_regression:
+        of_what = " of the most probable label: its probability, or with a learned vote its log P."
     tables = [(n, records.relevance[n]) for n in records.colored if n in records.relevance]
     return [
         _section(f"{what} along the stream", figures),
@@ -93,6 +96,15 @@ def _along(records: Records) -> list[Section]:
             [along.relevance(*table, number) for number, table in enumerate(tables)],
             "How informative each feature has recently been about the target, from 0 to 1; forests"
             " split relevant features more often.",
+        ),
+        _section(
+            "Contributions of features",
+            [
+                predictions.contributions(name, records.contributions[name], number)
+                for number, name in enumerate(records.colored)
+                if name in records.contributions
+            ],
+            f"How much each feature moved predictions{of_what}",
         ),
     ]
 

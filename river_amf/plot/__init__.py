@@ -10,8 +10,8 @@ except ImportError as error:
         'river_amf.plot needs matplotlib: pip install "matplotlib>=3.8"', name="matplotlib"
     ) from error
 
-from river_amf.plot.charts import comparison, importance
+from river_amf.plot.charts import comparison, contributions, importance
 from river_amf.plot.surfaces import decision_surface
 from river_amf.plot.trees import tree
 
-__all__ = ["comparison", "decision_surface", "importance", "tree"]
+__all__ = ["comparison", "contributions", "decision_surface", "importance", "tree"]

@@ -1,9 +1,10 @@
-"""Curves of models along a stream, and bars of the importance of features."""
+"""Curves of models along a stream, and bars of the importance and contributions of features."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pandas as pd
 from matplotlib.axes import Axes
 
 from river_amf import inspection
@@ -99,10 +100,55 @@ def importance(
     top = values.sort_values(ascending=False, kind="stable")[:n_features]
     if top.empty:
         raise ValueError(f"model has no {measure} of features, or has learned nothing yet")
-    ax = new_axes(ax, (8.0, 0.8 + 0.25 * len(top)))
-    ax.barh(range(len(top)), top.to_numpy(), height=0.7, color=COLORS[0])
-    ax.set_yticks(range(len(top)), [name(feature) for feature in top.index], parse_math=False)
-    ax.set_ylim(len(top) - 0.5, -0.5)
+    ax = _bars(ax, [name(feature) for feature in top.index], top.tolist())
     ax.set_xlabel(_MEASURES[measure])
+    return ax
+
+
+def contributions(parts: pd.Series, ax: Axes | None = None, n_features: int = 20) -> Axes:
+    """Draw contributions to a prediction as bars, the largest on top, to the right if positive.
+
+    Parameters
+    ----------
+    parts
+        Result of `inspection.contributions`. Its baseline and sum are below the bars.
+    ax
+        Axes to draw on; by default of a new figure.
+    n_features
+        Maximum number of bars; any others are one more bar, their sum.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from river_amf import AMFClassifier, inspection, plot
+    >>> model = AMFClassifier(seed=1)
+    >>> for i in range(500):
+    ...     model.learn_one({"noise": i % 7, "signal": i % 10}, i % 10 < 5)
+    >>> parts = inspection.contributions(model, {"noise": 3, "signal": 3})
+    >>> ax = plot.contributions(parts, ax=Figure().subplots())
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['signal', 'noise']
+    """
+    integer(1)("n_features", n_features)
+    if len(parts) < 2:
+        raise ValueError("parts has no features")
+    order = (-parts.iloc[1:].abs()).argsort(kind="stable") + 1
+    top, others = parts.iloc[order[:n_features]], parts.iloc[order[n_features:]]
+    titles, values = [name(feature) for feature in top.index], top.tolist()
+    if len(others):
+        titles, values = [*titles, f"{len(others)} others"], [*values, others.sum()]
+    ax = _bars(ax, titles, values)
+    ax.axvline(0.0, color="black", linewidth=0.8)
+    ax.set_xlabel(f"contribution (baseline {parts.iloc[0]:.4g}, sum {parts.sum():.4g})")
+    return ax
+
+
+def _bars(ax: Axes | None, titles: list[str], values: list[float]) -> Axes:
+    """Draw bars from top to bottom, in another color to the left."""
+    ax = new_axes(ax, (8.0, 0.8 + 0.25 * len(values)))
+    colors = [COLORS[int(value < 0.0)] for value in values]
+    ax.barh(range(len(values)), values, height=0.7, color=colors)
+    ax.set_yticks(range(len(values)), titles, parse_math=False)
+    ax.set_ylim(len(values) - 0.5, -0.5)
     ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -178,7 +178,11 @@ def test_figures_of_forests_are_recorded():
         report.curves[report.curves["model"] == name].set_index("n_samples")
         for name in ("plain", "piped")
     )
+    assert [*report.contributions] == ["plain"]
     for n in (60, 120, 600):  # the ends of windows
+        _, before = plain_loop(model, samples[: n - 1])
+        parts = inspection.contributions(before, samples[n - 1][0]).iloc[1:-1]
+        assert report.contributions["plain"].loc[n].to_dict() == parts.to_dict()
         _, trained = plain_loop(model, samples[:n])
         assert curve["fading_share"][n] == trained.fading_share
         relevance = inspection.feature_relevance(trained)
@@ -234,11 +238,18 @@ def test_page_has_its_sections():
     page = evaluation.report(list(numbered(300)), models, seed=1).page
     assert [section.title for section in page.sections] == [
         *("Results", "Error along the stream", "Drift", "Relevance of features"),
-        *("Prediction intervals", "Intervals of the last samples", "Residuals", "Size"),
+        *(
+            "Contributions of features",
+            "Prediction intervals",
+            "Intervals of the last samples",
+            "Residuals",
+            "Size",
+        ),
     ]
     page = evaluation.report(list(labelled(600))[:300], {"ours": AMFClassifier(seed=1)}).page
     assert [section.title for section in page.sections] == [
-        *("Results", "Accuracy along the stream", "Drift", "Calibration", "Labels", "Size")
+        *("Results", "Accuracy along the stream", "Drift", "Contributions of features"),
+        *("Calibration", "Labels", "Size"),
     ]
     looks = {name: (look.color, look.dash) for name, look in page.key.items()}
     assert looks.pop("ours") == ("#0072b2", "solid")

@@ -31,7 +31,7 @@ def report(task="classification", scores=(0.9, 0.8, 0.7, 0.6), n_samples=(N,) * 
     )
     steps = pd.DataFrame({"n_samples": range(1, N + 1), "memory": 1e6, measure: 0.5})
     curves = pd.concat(steps.assign(model=name, **columns(name)) for name in MODELS)
-    kinds = ("relevance", "reliability", "labels", "confusion", "points", "latest")
+    kinds = ("relevance", "contributions", "reliability", "labels", "confusion", "points", "latest")
     facts = {"name": "stream", "task": task, "window": 10, "drifts": []}
     facts |= {"naive_baselines": ("last",)}
     return Report(
@@ -124,6 +124,16 @@ def test_relevance_scale_ignores_warm_up():
     assert (heat["zmin"], heat["zmax"]) == (0.0, 0.2)
     assert figure.layout["yaxis"]["ticktext"] == ["&lt;a&gt;", "b"] and heat["z"][0][-1] == 0.2
     assert figure.text == "The strongest color is a relevance of 0.20."
+
+
+def test_contributions_are_bars_of_features():
+    table = pd.DataFrame({"a": [1.0, np.nan], "<b>": [3.0, -1.0]}, [100, 200])
+    records = report(contributions={"ours": table})
+    (figure,) = section(records, "Contributions of features").figures
+    sizes, last = figure.traces
+    assert (sizes["x"], last["x"]) == ([2.0, 0.5], [-1.0, 0.0])
+    assert figure.layout["yaxis"]["ticktext"] == ["&lt;b&gt;", "a"]
+    assert "sample 200" in figure.text
 
 
 def test_reliability_leaves_out_small_bins():

@@ -134,6 +134,27 @@ def test_voters_give_the_prediction(model, x):
 
 
 @every_sample
+@of_models("mean", "linear models", "trend")
+def test_explanations_end_with_contributions(model, x):
+    [*_, title], table = tables_of(model, x, None), explained(model, x)["Contributions"]
+    parts = inspection.contributions(model, x)
+    assert title.startswith("Contributions (they sum to ")
+    assert table.contribution.sum() == pytest.approx(parts.sum())
+    assert table.contribution.iloc[0] == parts.iloc[0]
+    sizes = abs(table.contribution[1:4])
+    assert [*sizes] == sorted(abs(parts[[*model._features]]), reverse=True)
+
+
+def test_many_contributions_are_cut():
+    model = AMFClassifier(n_estimators=2, seed=1)
+    for i in range(100):
+        model.learn_one({j: (i * j) % 7 for j in range(1, 9)}, i % 3 == 0)
+    table, parts = explained(model, {1: 3, 2: 0})["Contributions"], inspection.contributions
+    assert [*table.index][::6] == ["baseline", "3 others"]
+    assert table.contribution.sum() == pytest.approx(parts(model, {1: 3, 2: 0}).sum())
+
+
+@every_sample
 @of_models("mean", "trend")
 def test_conditions_hold_of_the_sample(model, x):
     steps, table = inspection.path(model, x), explained(model, x)["Path in tree 0"]
@@ -184,7 +205,7 @@ def test_debug_one_changes_nothing(model):
             model.predict_one(x)
         with pytest.raises(expected.type, match=re.escape(str(expected.value))):
             model.debug_one(x)
-    assert model.debug_one({}, tree=1).endswith(f"any tree from 0 to {len(model) - 1}")
+    assert f"any tree from 0 to {len(model) - 1}\n\nContrib" in model.debug_one({}, tree=1)
     assert pickle.dumps(model) == before
 
 
@@ -192,7 +213,7 @@ def test_restarted_trees_have_no_path():
     model = make(AMFClassifier(n_estimators=2, seed=1))
     model._arena.trees["root"][1] = -1
     model._arena.trees["n_nodes"][1] = 0
-    assert model.debug_one(X).endswith("\nPath in tree 1, of 0 nodes, as it has just restarted")
+    assert "\nPath in tree 1, of 0 nodes, as it has just restarted\n" in model.debug_one(X)
 
 
 def test_pipelines_explain_their_forest():

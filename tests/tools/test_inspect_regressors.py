@@ -100,6 +100,6 @@ def test_inputs_that_share_terms_add_up():
         outputs = model._engine.expert_outputs(x)
         table = weights_of(model, outputs)
         sums = (table.weight * table.value).groupby(table.linear_model).sum()
-        expected = experts.stacks(model._arena, outputs)["trend"].voters
+        expected = experts.stacks(model._arena, outputs.votes[..., None])["trend"].voters
         for trend in ("fast", "smooth"):
-            assert sums[trend] == pytest.approx(expected[trend] + model._labels.origin, abs=1e-9)
+            assert sums[trend] == pytest.approx(expected[trend][0] + model._labels.origin, abs=1e-9)

@@ -69,6 +69,7 @@ def test_names_are_shown_as_text():
     plot.tree(model)
     plot.decision_surface(model, resolution=3)
     plot.importance(model)
+    plot.contributions(inspection.contributions(model, {EVIL: 1.0}))
     for number in plt.get_fignums():
         figure = plt.figure(number)
         figure.canvas.draw()
@@ -90,9 +91,24 @@ def test_importance_draws_the_largest_on_top():
     assert len(plot.importance(learned(), n_features=1).patches) == 1
 
 
+def test_contributions_are_drawn_by_size():
+    parts = pd.Series({"baseline": 9.0, "a": 0.5, "b": -2.0, ("c", 1): 0.0, "rest": 0.1})
+    ax = plot.contributions(parts)
+    assert [bar.get_width() for bar in ax.patches] == [-2.0, 0.5, 0.1, 0.0]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a", "rest", "('c', 1)"]
+    left, right, *_ = [bar.get_facecolor() for bar in ax.patches]
+    assert left != right
+    assert ax.get_xlabel() == "contribution (baseline 9, sum 7.6)"
+    ax = plot.contributions(parts, n_features=2)
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a", "2 others"]
+    assert ax.patches[2].get_width() == pytest.approx(0.1)
+
+
 @pytest.mark.parametrize("name", plot.__all__)
 def test_pictures_are_drawn_on_axes(name):
     draw, data = getattr(plot, name), make_comparison() if name == "comparison" else learned()
+    if name == "contributions":
+        data = inspection.contributions(data, {"a": 0.5})
     ax = plt.figure().add_subplot()
     assert draw(data, ax=ax) is ax
     assert draw(data).figure is plt.figure(2)
@@ -109,6 +125,7 @@ PIPELINE = StandardScaler() | AMFClassifier()
         (plot.importance, learned(), {"measure": "fame"}, "measure must be 'splits' or 'mass' or"),
         (plot.importance, learned(), {"n_features": 0}, "n_features must be an integer >= 1"),
         (plot.importance, AMFClassifier(), {}, "nothing yet"),
+        (plot.contributions, pd.Series({"baseline": 0.0}), {}, "parts has no features"),
         (plot.importance, PIPELINE, {}, "for a pipeline, pass its last step"),
         (plot.tree, learned(), {"max_depth": -1}, "max_depth must be an integer >= 0, got -1"),
         (plot.tree, learned(), {"tree": 10}, "tree must be between 0 and 9, got 10"),

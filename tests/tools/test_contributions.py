@@ -1,0 +1,291 @@
+"""`inspection.contributions`: it sums to the prediction, and equals walks that are plain to see."""
+
+import itertools
+import math
+import random
+
+import generated
+import numpy as np
+import pandas as pd
+import pytest
+from forests import QUESTIONS, STREAM, learn, saved, trained
+from hypothesis import given, settings
+from regressors import NUMBERS
+
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    inspection,
+)
+from river_amf.explain.contributions import _of_label_tree, _of_linear_models
+from river_amf.explain.experts import vote_weights
+
+EXACT = 1e-9
+MODELS = {
+    "mean": trained(STREAM),
+    "leaves": trained(STREAM, use_aggregation=False),
+    "classes": trained(STREAM, n_classes=9),
+    "fading": trained(STREAM, fading_factor=0.7),
+    "learned vote": trained(STREAM, vote="learned"),
+    "adaptive": trained(STREAM, AdaptiveAMFClassifier),
+    "words": trained(STREAM, AdaptiveAMFClassifier, absent="zero"),
+    "mean of regressor": trained(NUMBERS, AMFRegressor, vote="mean"),
+    "stack": trained(NUMBERS, AMFRegressor),
+    "fading regressor": trained(NUMBERS, AMFRegressor, fading_factor=0.7, use_aggregation=False),
+    "adaptive regressor": trained(NUMBERS, AdaptiveAMFRegressor),
+    "last target": trained(NUMBERS, AdaptiveAMFRegressor, recent="target"),
+    "one tree": trained(NUMBERS, AdaptiveAMFRegressor, n_estimators=1),
+}
+
+
+def of_models(*names):
+    return pytest.mark.parametrize("model", [MODELS[name] for name in names], ids=names)
+
+
+def expected_sum(model, x, label=None):
+    """Return what contributions sum to."""
+    if isinstance(model, AMFRegressor):
+        return model.predict_one(x)
+    proba = model.predict_proba_one(x)
+    label = model.predict_one(x) if label is None else label
+    logs = {c: math.log(p) for c, p in proba.items()}
+    is_mean = model.vote == "mean"
+    return proba[label] if is_mean else logs[label] - sum(logs.values()) / len(logs)
+
+
+def assert_sums(model, x, label=None):
+    parts, expected = inspection.contributions(model, x, label), expected_sum(model, x, label)
+    assert parts.sum() == pytest.approx(expected, rel=EXACT, abs=EXACT)
+
+
+def branches(steps):
+    """Return the paths from the root to each end of a walk, with the share of x that takes it."""
+    ends, stack = [], []
+    for step in steps.itertuples():
+        stack = [*stack[: step.depth], step]
+        if step.goes is None:
+            ends.append(stack)
+    total = sum(_ways(path) for path in ends)
+    return [(path, _ways(path) / total) for path in ends]
+
+
+def _ways(path):
+    """Return the share of x that takes a path: of samples, where a number is missing."""
+    share = 1.0
+    for above, below in itertools.pairwise(path):
+        if above.goes == "both":
+            share *= below.n_samples / above.n_samples
+    return share
+
+
+def naive_terms(path, values):
+    """Return the terms of a path: the change if the node below, not this one, is the last."""
+    left, so_far, before, terms = 1.0, 0.0, values[0], []
+    for step, value, below in zip(path, values, values[1:], strict=False):
+        so_far, left = so_far + left * step.share * value, left * (1.0 - step.share)
+        terms.append((step.feature, so_far + left * below - before))
+        before = so_far + left * below
+    return terms
+
+
+@of_models("mean", "leaves", "fading", "mean of regressor")
+def test_contributions_equal_walks(model):
+    for x in QUESTIONS:
+        label = None if isinstance(model, AMFRegressor) else model.predict_one(x)
+        expected = dict.fromkeys(["baseline", *model._features], 0.0)
+        for t in range(len(model)):
+            steps = inspection.path(model, x, t)
+            for path, share in branches(steps):
+                values = [s.estimate if label is None else s.proba[label] for s in path]
+                expected["baseline"] += share * values[0] / len(model)
+                for feature, term in naive_terms(path, values):
+                    expected[feature] += share * term / len(model)
+        parts = inspection.contributions(model, x)
+        assert [*parts.index] == [*expected]
+        np.testing.assert_allclose(parts, [*expected.values()], rtol=EXACT, atol=EXACT)
+
+
+def test_logarithms_of_trees_equal_walks():
+    model = MODELS["learned vote"]
+    for x in QUESTIONS:
+        outputs = model._engine.expert_outputs(x)
+        for t, c in ((t, c) for t in range(len(model)) for c in range(len(model._labels))):
+            label = [*model._labels][c]
+            [*paths] = branches(inspection.path(model, x, t))
+            if len(paths) > 1:
+                continue
+            values = [step.proba[label] for step in paths[0][0]]
+            expected, so_far = dict.fromkeys(model._features, 0.0), values[0]
+            for feature, term in naive_terms(paths[0][0], values):
+                expected[feature] += math.log(so_far + term + 0.001) - math.log(so_far + 0.001)
+                so_far += term
+            parts = _of_label_tree(model, t, outputs, len(model._features))[:, c]
+            np.testing.assert_allclose(parts[1:-1], [*expected.values()], atol=EXACT)
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_contributions_sum_to_the_prediction(model):
+    for x in QUESTIONS:
+        assert_sums(model, x)
+        if not isinstance(model, AMFRegressor):
+            for label in model._labels:
+                assert_sums(model, x, label)
+
+
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+@settings(max_examples=25)
+@given(samples=generated.streams(), parameters=generated.PARAMETERS)
+def test_contributions_sum_for_any_classifier(kind, samples, parameters):
+    model = learn(kind(n_estimators=2, seed=1, **parameters), samples)
+    for x in [{}, *(x for x, _, _ in samples)]:
+        assert_sums(model, x)
+
+
+@pytest.mark.parametrize("kind", [AMFRegressor, AdaptiveAMFRegressor])
+@settings(max_examples=25)
+@given(
+    samples=generated.streams_of_numbers(targets=("plain", "ties", "a jump")),
+    parameters=generated.PARAMETERS_OF_NUMBERS,
+)
+def test_contributions_sum_for_any_regressor(kind, samples, parameters):
+    model = learn(kind(n_estimators=3, seed=1, **parameters), samples)
+    for x in [{}, *(x for x, _, _ in samples)]:
+        assert_sums(model, x)
+
+
+@of_models("adaptive", "words")
+def test_linear_models_sum_to_their_votes(model):
+    arena, n_labels, names = model._arena, len(model._labels), [*model._features]
+    words = [word for word in model._features.words or () if word not in names]
+    for x in QUESTIONS:
+        outputs = model._engine.expert_outputs(x)
+        parts = _of_linear_models(model, outputs, names + words)
+        for v, name in enumerate(vote_weights(arena), start=len(model)):
+            scores, vote = parts[name].sum(axis=0), outputs.votes[v, :n_labels]
+            np.testing.assert_allclose(
+                scores - scores.mean(), vote - vote.mean(), rtol=EXACT, atol=EXACT
+            )
+
+
+def test_cosines_are_shared_by_argument():
+    model, rng = AdaptiveAMFClassifier(2, seed=1), random.Random(1)
+    for _ in range(300):
+        x = {name: rng.gauss(0, 1) for name in "abc"}
+        model.learn_one(x, x["a"] * x["b"] > 0)
+    arena, outputs = model._arena, model._engine.expert_outputs({"a": 0.5, "b": -1.0, "c": None})
+    parts = _of_linear_models(model, outputs, [*"abc"])["fast cosines"]
+    expected = np.zeros((3, 2))
+    for k, (mean, variance) in enumerate(arena.cosines[0].T):
+        u = [0.5 * outputs.standardised[1, j] * arena.directions[0, j, k] for j in range(3)]
+        phase, s = arena.phases[0, k], sum(u)
+        change = (math.cos(phase + s) - math.cos(phase)) / math.sqrt(variance)
+        assert abs(math.cos(phase + s) - mean) < 4.0 * math.sqrt(variance)
+        for j, c in itertools.product(range(3), range(2)):
+            expected[j, c] += arena.linear_coefficients[1, c, 1 + k] * change * u[j] / s
+    np.testing.assert_allclose(parts[1:-1], expected, atol=EXACT)
+    assert not parts[-1].any() and not parts[3].any()
+
+
+@pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
+@pytest.mark.parametrize("vote", ["mean", "learned"])
+def test_unused_features_contribute_nothing(kind, vote):
+    model = kind(n_estimators=4, vote=vote, seed=1)
+    for i in range(400):
+        model.learn_one({"constant": 3.0, "a": i % 10, "one": "red"}, i % 10 < 5)
+    parts = inspection.contributions(model, {"constant": 3.0, "a": 2, "one": "red"})
+    assert parts["constant"] == parts["one"] == 0.0
+    assert abs(parts["a"]) > 0.3
+
+
+@pytest.mark.parametrize("kind", [AdaptiveAMFClassifier, AdaptiveAMFRegressor])
+def test_features_that_share_weights_sum(kind):
+    model, rng = kind(2, seed=1), random.Random(1)
+    rows = [
+        {j: rng.gauss(0, 1) if j % 3 else rng.choice("ab") for j in range(70)} for _ in range(60)
+    ]
+    for x in rows:
+        model.learn_one(x, round(x[1] + x[65] + (x[0] == "a") + (x[66] == "b")))
+    for x in rows[:9]:
+        assert_sums(model, x)
+
+
+def test_contributions_refuse_other_labels():
+    for name, label in (("mean", "new"), ("stack", 3.0)):
+        with pytest.raises(ValueError, match=f"label must be .*, got {label!r}"):
+            inspection.contributions(MODELS[name], QUESTIONS[0], label)
+    for kind in (AMFClassifier, AMFRegressor):
+        assert inspection.contributions(kind(), {"a": 1.0}).to_dict() == {"baseline": 0.0}
+
+
+def by_permutations(model, x, background, label=None):
+    return inspection.contributions(model, x, label, "permutations", background)
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_permutations_sum_to_the_prediction(model):
+    for x in QUESTIONS[::4]:
+        parts = by_permutations(model, x, QUESTIONS[:5])
+        assert parts.sum() == pytest.approx(expected_sum(model, x), rel=EXACT, abs=EXACT)
+        label = None if isinstance(model, AMFRegressor) else model.predict_one(x)
+        baseline = np.mean([expected_sum(model, row, label) for row in QUESTIONS[:5]])
+        assert parts.iloc[0] == pytest.approx(baseline, rel=EXACT)
+
+
+def test_permutations_approach_shapley_values():
+    model, (x, row) = MODELS["adaptive"], ({"fine": 1.0, "coarse": 3.0}, {"fine": -1.0})
+    row |= {"coarse": 0.0, "color": "red"}
+    parts, expected = by_permutations(model, x, [row] * 500), dict.fromkeys(row, 0.0)
+    for order in itertools.permutations(row):
+        mixed, before = dict(row), expected_sum(model, row, "above")
+        for name in order:
+            mixed[name] = x.get(name)
+            after = expected_sum(model, mixed, "above")
+            expected[name] += (after - before) / 6
+            before = after
+    assert parts[[*row]].tolist() == pytest.approx([*expected.values()], abs=0.03)
+    assert parts.drop(index=[*row, "baseline"]).eq(0.0).all()
+
+
+def test_permutations_take_frames():
+    model, rows = MODELS["adaptive regressor"], [x for x, _, _ in NUMBERS[600:620]]
+    expected = by_permutations(model, QUESTIONS[0], rows)
+    of_frame = by_permutations(model, QUESTIONS[0], pd.DataFrame(rows))
+    pd.testing.assert_series_equal(of_frame, expected)
+
+
+def test_bad_backgrounds_are_refused():
+    model, x = MODELS["mean"], QUESTIONS[0]
+    for background, error, text in (
+        ([], ValueError, "background must have at least one sample"),
+        (None, ValueError, "background must be given"),
+        ([x, {"fine": "text"}], ValueError, "row 1: "),
+        ([x, None], TypeError, "row 1: "),
+    ):
+        with pytest.raises(error, match=text):
+            by_permutations(model, x, background)
+    with pytest.raises(ValueError, match="background must be given"):
+        inspection.contributions(model, x, background=[x])
+    with pytest.raises(ValueError, match="method must be 'path' or 'permutations', got 'walk'"):
+        inspection.contributions(model, x, method="walk")
+    assert by_permutations(AMFRegressor(), x, [x]).to_dict() == {"baseline": 0.0}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_contributions_leave_no_trace(model):
+    x, y, w = (STREAM if hasattr(model, "predict_proba_one") else NUMBERS)[5]
+    twins = model.clone(include_attributes=True), model.clone(include_attributes=True)
+    for twin in twins:
+        twin.predict_one(x)
+    before = saved(twins[0])
+    inspection.contributions(twins[0], QUESTIONS[3])
+    by_permutations(twins[0], QUESTIONS[3], QUESTIONS[:3])
+    assert saved(twins[0]) == before
+    for twin in twins:
+        twin.predict_one(x)
+    inspection.contributions(twins[0], QUESTIONS[3])
+    by_permutations(twins[0], QUESTIONS[3], QUESTIONS[:3])
+    for twin in twins:
+        twin.learn_one(x, y, w)
+    assert saved(twins[0]) == saved(twins[1])
