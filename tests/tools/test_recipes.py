@@ -52,6 +52,20 @@ def test_labels_of_the_day_after_score_predictions(tmp_path):
     assert proba == kept.predict_proba_one(x) != at_once.predict_proba_one(x)
 
 
+def test_new_rows_are_found_and_learned():
+    names = {}
+    exec(recipes.code(), names)
+    draw = random.Random(1)
+    rows = [{"size": draw.random(), "hour": draw.randrange(24)} for _ in range(3000)]
+    for n in range(2000, 3000, 100):
+        rows[n]["size"] = 10.0 + n
+    model = names["new"]()
+    found = [*names["new_rows"](model, [(x, x["size"] > 0.5) for x in rows])]
+    far = [x for x, _ in found if x["size"] > 1]
+    assert far == rows[2000::100] and len(found) < 0.05 * len(rows)
+    assert model.n_samples == len(rows)
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("recipe", ["one_model", "keyed"])
 @pytest.mark.parametrize("seed", range(5))
