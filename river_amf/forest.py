@@ -201,6 +201,55 @@ class Forest(Ensemble, Saved, Parameters):
         engine = self._engine
         engine.learn(engine, x, y, weight, self)
 
+    def novelty_one(self, x: dict[Any, Any]) -> float:
+        """Return how unlike all learned samples a sample is, from 0 (not at all) to 1.
+
+        On the way of a sample down a tree, each node may split it off, and the farther it is from
+        the samples there, the more probably. A sample that is split off from n of the N samples of
+        the tree counts log(1 + n) / log(1 + N), and 0 if it never is. Novelty is the mean over
+        what may happen and over the trees; it is 1 before the first sample. Ordinary samples have
+        less than 0.2, most of them; a threshold follows from the quantiles of a stream
+        (RECIPES.md).
+
+        Novelty does **not** predict errors: these are frequent where labels overlap, among samples
+        that are not new at all.
+
+        Distances are in units of the range, and values far outside it are not clipped. An unseen
+        category counts as a distance of 1, and so does a missing one if there was none before. A
+        missing number has no distance. Features are ignored if they are unknown, if they are
+        numbers with a single value so far, or words without a column (`absent="zero"`). While
+        there is only one label, a classifier has a novelty of 0 within the range of each feature
+        and 1 outside, unless `split_pure=True`.
+
+        The call changes nothing, and no label has to follow.
+
+        Parameters
+        ----------
+        x
+            Features, as in `learn_one`, which documents the errors.
+
+        Examples
+        --------
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(seed=1)
+        >>> for i in range(200):
+        ...     model.learn_one({"size": i % 10, "color": "rgb"[i % 3]}, i % 10 > 4)
+        >>> model.novelty_one({"size": 4, "color": "r"})
+        0.0
+        >>> model.novelty_one({"size": 40, "color": "r"}) > 0.9
+        True
+        >>> model.novelty_one({"size": 4, "color": "violet"}) > 0.5
+        True
+
+        Notes
+        -----
+        The extension rates are those of Mondrian forests, as in Lakshminarayanan, Roy and Teh,
+        [Mondrian Forests](https://arxiv.org/abs/1406.2673) (2014), who use the same probabilities
+        to predict.
+        """
+        novelty: float = self._engine.run(self._engine.novelty, x)
+        return novelty
+
     def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
         """Explain the prediction for one sample as text.
 

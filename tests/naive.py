@@ -380,13 +380,13 @@ class NaiveForest(GrowingForest):
             self.linear_models.learn(row, label, w, len(self.labels))
             for column in forgotten:
                 self.linear_models.forget_feature(column)
-        intensities = self.split_intensities()
+        self.intensities = [self.split_intensities()]
         for t, tree in enumerate(self.trees):
             values = self.encode_tame(tame, tree.tree_key)
             has_loss = tree.may_restart() and not restarted[t]
             if has_loss:
                 proba = of_trees[t] if late else tree.predict(values)
-            tree.learn(Sample(y, w, values), intensities)
+            tree.learn(Sample(y, w, values), self.intensities[0])
             if has_loss:
                 tree.losses.append((1.0 - proba[label], min(w, 1.0)))
                 if tree.is_outdated():

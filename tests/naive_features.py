@@ -214,6 +214,12 @@ class Column:
             return float(value)
         return category_number(self.code(value), self.index, tree_key)
 
+    def is_unseen(self, value):
+        """Return whether a value, perhaps `MISSING`, is a category that was not learned."""
+        if value is MISSING:
+            return self.n_absent == 0
+        return self.is_categorical and value not in self.codes
+
     def surprise(self, value):
         """Return what is unusual about a value, which may be None, or nothing."""
         if self.is_categorical:

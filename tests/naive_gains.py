@@ -38,6 +38,12 @@ class GainingTree(GrowingTree):
         self.odds = self.log_odds() | before
         return path
 
+    def novelty(self, values, unseen, split_intensity):
+        """Return how new a sample is by the intensities of this tree."""
+        if self.follows_gains():
+            split_intensity = self.own_intensities(split_intensity)
+        return super().novelty(values, unseen, split_intensity)
+
     def own_intensities(self, split_intensity):
         """Mix intensities by relevance with those by gains."""
         columns = self.forest.columns.values()

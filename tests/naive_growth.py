@@ -224,6 +224,29 @@ class GrowingTree:
         visit(self.root, None, 1.0, 1.0)
         return visits
 
+    def novelty(self, values, unseen, split_intensity):
+        """Return how new a sample is: how soon it splits off, and from how many samples.
+
+        Of the columns in `unseen` it has a category that was not learned (DESIGN.md: novelty).
+        """
+        if self.root is None:
+            return 1.0
+        path, terms, reach = self.path(values), [], 1.0
+        for above, node in zip([None, *path], path, strict=False):
+            is_paused = node.is_leaf() and not node.is_open and not self.budget_spent()
+            box = (above if above and is_paused else node).box()
+            distances = self._range_extension(box, values)
+            for column in unseen & box.keys():
+                distances[column] = 1.0
+            rate = cumulative_rates(distances, split_intensity)[-1]
+            stays = 1.0
+            if rate > 0:
+                is_last = node.is_leaf()
+                stays = 0.0 if is_last else math.exp(-(node.left.time - node.time) * rate)
+            terms.append(reach * (1.0 - stays) * math.log1p(node.n_samples()))
+            reach *= stays
+        return math.fsum(terms) / math.log1p(self.root.n_samples())
+
     def after_insertion(self, parent, below):
         """Set what a new parent takes over from the node below it."""
         parent.share = below.share
@@ -403,6 +426,7 @@ class GrowingForest(Columns):
         self.trees = [self.tree_kind(self, *of_tree) for of_tree in keys]
         self.pending = Pending(self.max_delayed_labels)
         self.weights = []
+        self.intensities = [[]]  # of the last sample, for each part of the target
 
     def fading_share(self):
         """Return the running share of the faded estimators in the predictions, 0 without fading."""
@@ -418,6 +442,17 @@ class GrowingForest(Columns):
             x = self.checked(x)
             self.admit_categories(x)
             self.learn(x, y, self.weigh(float(w)), late)
+
+    def novelty_one(self, x):
+        """Return how new a sample is: the mean over the trees, where outliers stay as they are."""
+        x = self.filled(self.checked(x))
+        unseen = {c.index for name, c in self.columns.items() if c.is_unseen(x[name])}
+        novelties = []
+        for t, tree in enumerate(self.trees):
+            values = self.encode_tame(x, tree.tree_key) | dict.fromkeys(unseen, -1.0)
+            intensities = self.intensities[t % len(self.intensities)]
+            novelties.append(tree.novelty(values, unseen, intensities))
+        return math.fsum(novelties) / len(novelties)
 
     def weigh(self, w):
         """Return a weight, a relative one for a learned vote."""

@@ -377,11 +377,11 @@ class NaiveRegressor(GrowingForest):
             self.trends.learn(row, near, w, is_first=is_first)
             for column in forgotten:
                 self.trends.forget_feature(column)
-        intensities = [self.split_intensities(part) for part in range(2)]
+        self.intensities = [self.split_intensities(part) for part in range(2)]
         for t, (tree, prediction) in enumerate(zip(self.trees, of_trees, strict=True)):
             values = self.encode_tame(tame, tree.tree_key)
             sample = Sample(parts[t % 2], w, values, delay)
-            tree.learn(sample, intensities[t % 2], prediction, self.n_learned - delay)
+            tree.learn(sample, self.intensities[t % 2], prediction, self.n_learned - delay)
         self.observe(filled, parts, w)
 
     def has_jumped(self, target, then):

@@ -8,6 +8,7 @@ folders, of those that Python reports, the process kills itself.
 
 import itertools
 import json
+import math
 import os
 import pickle
 import random
@@ -21,6 +22,7 @@ from pathlib import Path
 RECIPES = Path(__file__).resolve().parents[1] / "river_amf" / "RECIPES.md"
 BATCH = 40  # messages
 EVERY = 100  # messages between two checkpoints, which batches do not divide
+REFUSED = [{"x": {"size": math.inf}}, {"x": {"size": 0.5, "color": ["red"]}}, {"x": 5}, {"y": None}]
 OPERATIONS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
 
 
@@ -31,7 +33,7 @@ def code():
 
 
 def write_log(folder, n_rows):
-    """Write a log: features, and for most of them later a label."""
+    """Write a log: features, and for most of them later a label; and what no model takes."""
     draw, waiting, messages = random.Random(1), [], []
     for number in range(n_rows):
         x = {"size": draw.random(), "user": draw.choice("abcde")}
@@ -42,6 +44,8 @@ def write_log(folder, n_rows):
         waiting.append({"key": number, "y": "big" if label else "small"})
         while draw.random() < 0.5 and len(waiting) > 20:
             messages.append(waiting.pop(draw.randrange(len(waiting))))
+    for place, message in enumerate(REFUSED):
+        messages.insert(30 * place, {"key": f"refused {place}"} | message)
     lines = [json.dumps(message) for message in messages]
     (folder / "log.jsonl").write_text("\n".join(lines) + "\n")
 
@@ -133,6 +137,10 @@ def check(recipe, tmp_path, n_kills, seed, n_rows=400, longest=0.5):
     assert finish(recipe, stormy)[0] == expected
     published = [json.loads(line) for line in (stormy / "published.jsonl").read_text().splitlines()]
     assert {key for key, _ in published} == {*range(n_rows)}
+    lines = (stormy / "state" / "refused.jsonl").read_text().splitlines()
+    reasons = {refused["message"]["key"]: refused["reason"] for refused in map(json.loads, lines)}
+    assert list(reasons) == [f"refused {place}" for place in range(len(REFUSED))]
+    assert "infinite" in reasons["refused 0"] and "unhashable" in reasons["refused 1"]
     return expected
 
 

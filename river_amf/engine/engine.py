@@ -11,6 +11,7 @@ one function, `pending`, which may be called again, and with which the next call
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
 
@@ -280,6 +281,21 @@ class Engine(Guarded):
         return [tuple(a[k] + labels.origin for k in (LOCATION, LOWER, UPPER)) for a in answers]
 
     predict_quantiles = exclusive(quantiles)
+
+    def novelty(self, x: Any) -> float:
+        """Return how new a sample is, from 0 to 1, or raise if it is bad."""
+        schema, arena = self.learned
+        if arena is None:
+            schema.read_features(x)
+            return 1.0
+        sample = schema.encode(x)
+        if sample is None:  # else it has no category that was never learned
+            sample = schema.encode_unusual(x)
+            sample.values[:1] = schema.mask_unknown(sample.values[:1])
+        novelty: float = kernels.novelty_of_sample(arena, sample.address)
+        if math.isnan(novelty):
+            schema.read_features(x)  # raises
+        return novelty
 
     def reader(self) -> Self:
         """Return an engine whose predictions await no labels; learning would corrupt both."""

@@ -25,6 +25,7 @@ from river_amf.kernels.learning import (
     category_number,
     hull_of_leaf,
     learn_sample,
+    novelty_of_sample,
     predict_sample,
     take_pending,
     trace_sample,

@@ -27,6 +27,7 @@ from river_amf.kernels.numba_tools.arrays import (
 )
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
 from river_amf.kernels.tree import sample_store
+from river_amf.kernels.tree.novelty import known_value, novelty_in
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
 from river_amf.kernels.tree.readiness import count_ready, needs_tree_votes
 from river_amf.kernels.tree.structure import hull_of_rows, is_end, is_leaf, next_visit, pass_on
@@ -171,6 +172,23 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     words = sample + 24 * settings["n_features"]
     by_kind.note_prediction(forest, sample, words, votes, 0, proba)
     return DONE
+
+
+@quick_kernel
+def novelty_of_sample(forest: Forest, sample: int) -> float:
+    """Return how new a sample is, from 0 to 1, or NaN if it has an infinite value."""
+    # `sample` is as in learn_sample, but a category that was never learned is UNSEEN.
+    n_features = forest.settings[0]["n_features"]
+    values, whole, x = parts_of(sample, n_features)
+    if not canonicalise(values, n_features):
+        return math.nan
+    for j in range(n_features):
+        whole[j] = known_value(forest, j, values[j])
+    total = 0.0
+    for t in range(len(forest.trees)):
+        tree = steps.tree_seen(forest, t, forest.tree_targets, forest.intensity)
+        total += novelty_in(forest, tree, whole, x)
+    return total / len(forest.trees)
 
 
 @quick_kernel

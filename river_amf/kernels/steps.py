@@ -11,7 +11,7 @@ from river_amf.kernels import by_kind
 from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vote
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
 from river_amf.kernels.features.sample_weights import weigh_sample
-from river_amf.kernels.numba_tools.arrays import NOTHING, Array, Forest, tree_of
+from river_amf.kernels.numba_tools.arrays import NOTHING, Array, Forest, Tree, tree_of
 from river_amf.kernels.numba_tools.compilation import hot, view
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import tree_lacks
@@ -92,6 +92,15 @@ def take_tree_vote(
 
 
 @view
+def tree_seen(forest: Forest, t: int, targets: Array, intensities: Array) -> Tree:
+    """Return a tree with its split intensities for a sample."""
+    intensity = intensities[t % len(targets)]
+    if forest.settings[0]["relevance"]:
+        intensity = forest.own_intensity[t]
+    return tree_of(forest, t, intensity, intensities)
+
+
+@view
 def learn_in_tree(
     forest: Forest,
     t: int,
@@ -109,10 +118,7 @@ def learn_in_tree(
         return missing
     tree_target = t % len(targets)
     target = targets[tree_target]
-    intensity = intensities[tree_target]
-    if forest.settings[0]["relevance"]:
-        intensity = forest.own_intensity[t]
-    tree = tree_of(forest, t, intensity, intensities)
+    tree = tree_seen(forest, t, targets, intensities)
     missing = by_kind.learn_tree(forest, tree, x, target, weight, context, row)
     if missing == NOTHING and forest.settings[0]["scores_trees"]:
         if context[DELAY] > 0.0 and tree_target > 0:

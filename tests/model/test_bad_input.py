@@ -88,6 +88,7 @@ def assert_refused(model, error, words, x=GOOD, y=0, w=1.0):
     predicts = is_of_x and (not n_features or all(map(model._features.is_known, x)))
     if predicts:  # unknown features are ignored
         assert refusal(model, error, model.predict_one, x) == message
+        assert refusal(model, error, model.novelty_one, x) == message
     for n_before in (0, 2) if n_features else (0,):
         rows = [GOOD] * n_before + [GOOD | x if is_of_x else x] + [GOOD] * (n_before > 0)
         X = pd.DataFrame({name: objects(*(z.get(name) for z in rows)) for name in rows[n_before]})

@@ -107,6 +107,7 @@ def test_nested_call_raises_and_changes_nothing(kind):
         lambda: pickle.dumps(model),
         lambda: model.save("nowhere"),
         lambda: model.memory_usage,
+        lambda: model.novelty_one({}),
         lambda: model.predict_many(pd.DataFrame({"a": [1]})),
     ]
     before = pickle.dumps(model)

@@ -179,11 +179,18 @@ def check_same_additive_models(arena, reference):
         assert covariance[: len(packed)] == pytest.approx(packed, rel=1e-8, abs=1e-10)
 
 
+def check_same_novelty(model, reference, x):
+    """Compare how new a sample is, one with new values, and one that lacks all."""
+    for sample in (x, x | {"a": -7.5, "b": 1e12, "c": "new", "color": "new"}, {}):
+        assert model.novelty_one(sample) == pytest.approx(reference.novelty_one(sample), abs=1e-9)
+
+
 def learn_both(model, reference, stream, precision=1e-12):
     """Learn a stream with both, and compare every prediction and all that they hold."""
     for x, y, w in stream:
         expected = reference.predict_proba_one(x)
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=precision)
+        check_same_novelty(model, reference, x)
         model.learn_one(x, y, w)
         reference.learn_one(x, y, w)
     for tree in range(model.n_estimators):

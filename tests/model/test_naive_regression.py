@@ -10,7 +10,7 @@ from forests import by_hand
 from generated import PARAMETERS_OF_NUMBERS, streams_of_numbers
 from hypothesis import assume, given, settings
 from regressors import ends
-from test_naive import check_same_features, same_nodes
+from test_naive import check_same_features, check_same_novelty, same_nodes
 
 from river_amf import AMFRegressor
 from river_amf.engine.settings import begin
@@ -112,6 +112,7 @@ def learn_both(model, reference, stream, tolerance=TOLERANCE):
             check("predict_interval_one", x, 0.8)
             check("predict_quantile_one", x, 0.3)
             check("predict_quantile_one", x, 0.5)
+            check_same_novelty(model, reference, x)
         model.learn_one(x, y, w)
         reference.learn_one(x, y, w)
         if w > 0:

@@ -16,6 +16,7 @@ TINY = {
     "drift --picture drift.png": {},
     "gaps --streams elec2 --seeds 1": {"BEFORE": 100, "ROWS": 200},
     "late --models AdaptiveAMF leaves --delays 0 10 --streams elec2 fried": {"ROWS": 100},
+    "novelty --streams elec2 --seeds 1": {"TESTED": 20},
     "origins": {},
     "pauses --rows 100 --models AMFClassifier --streams noise": {"FIRST": 10},
     "regression --streams fried --seeds 1": {},

@@ -1,20 +1,20 @@
 """The recipes for a log: killed at random moments, a service has learned each row once."""
 
+import itertools
 import json
 import pickle
 import random
+import sys
 
 import pytest
 import recipes
-
-from river_amf import AdaptiveAMFClassifier, load
 
 pytestmark = pytest.mark.slow
 
 
 def n_labels(folder):
     lines = (folder / "log.jsonl").read_text().splitlines()
-    return sum("y" in json.loads(line) for line in lines)
+    return sum(json.loads(line).get("y") is not None for line in lines)
 
 
 def test_one_model_learns_each_row_once(tmp_path):
@@ -29,27 +29,102 @@ def test_a_model_for_each_key_learns_each_row_once(tmp_path):
     assert n_learned == n_labels(tmp_path / "calm")
 
 
-def test_labels_of_the_day_after_score_predictions(tmp_path):
+@pytest.fixture(scope="module")
+def names():
     names = {}
     exec(recipes.code(), names)
+    return names
+
+
+def days():
+    """Return the requests of six days by key, and their labels."""
     draw = random.Random(1)
     rows = [{"size": draw.random(), "hour": draw.randrange(24)} for _ in range(600)]
     labels = {str(n): x["size"] > 0.5 for n, x in enumerate(rows)}
-    kept, at_once = names["new"](), AdaptiveAMFClassifier(max_delayed_labels=0, seed=1)
-    kept.save(tmp_path / "model.amf")
-    for day in range(0, 600, 100):
-        model = load(tmp_path / "model.amf")
-        asked = list(enumerate(rows))[day : day + 100]
-        answers = [names["answer"](model, tmp_path, str(n), x) for n, x in asked]
-        assert answers == [kept.predict_one(x) for _, x in asked]
-        model.save(tmp_path / "model.amf")
-        names["learn_day"](load(tmp_path / "model.amf"), tmp_path, labels)
-        for n, x in asked:
-            kept.learn_one(x, labels[str(n)])
-            at_once.learn_one(x, labels[str(n)])
+    asked = [(str(n), x) for n, x in enumerate(rows)]
+    return [asked[day : day + 100] for day in range(0, 600, 100)], labels
+
+
+def test_labels_of_the_day_after_score_predictions(tmp_path, names):
+    asked, labels = days()
+    kept, at_once = names["new"](), names["new"]().clone({"max_delayed_labels": 0})
+    for day in asked:
+        service = names["Requests"](tmp_path, names["new"])
+        answers = [service.answer(key, x) for key, x in day]
+        assert answers == [kept.predict_one(x) for _, x in day]
+        service.learn({})  # it stops
+        names["Requests"](tmp_path, names["new"]).learn(labels)
+        for key, x in day:
+            kept.learn_one(x, labels[key])
+            at_once.learn_one(x, labels[key])
     x = {"size": 0.6, "hour": 3}
-    proba = load(tmp_path / "model.amf").predict_proba_one(x)
+    proba = names["Requests"](tmp_path, names["new"]).model.predict_proba_one(x)
     assert proba == kept.predict_proba_one(x) != at_once.predict_proba_one(x)
+
+
+class Crash(BaseException):
+    pass
+
+
+def test_labels_of_the_day_after_survive_crashes(tmp_path, names):
+    (day, *_), labels = days()
+    labels = {key: label for key, label in labels.items() if int(key) % 3} | {"1": None}
+    operations = itertools.count(1)
+    deadly = 0  # the operation before which it crashes
+
+    def count(event, arguments):
+        is_ours = event in recipes.OPERATIONS and str(tmp_path) in str(arguments[0])
+        if is_ours and next(operations) == deadly:
+            raise Crash
+
+    sys.addaudithook(count)
+    n_crashed = 0
+    for place in range(1, 21):
+        folder = tmp_path / f"{place} left"
+        folder.mkdir()
+        operations, deadly = itertools.count(1), 84 + place
+        steps, service = [*day[:40], None, *day[40:80], None, *day[80:], None], None
+        while steps:
+            try:
+                service = service or names["Requests"](folder, names["new"])
+                if steps[0] is None:
+                    service.learn(labels)
+                else:
+                    service.answer(*steps[0])
+                del steps[0]
+            except Crash:
+                service, n_crashed = None, n_crashed + 1
+        model, (waiting, _), _ = names["Checkpoints"](folder, names["new"]).load()
+        assert [*waiting] == [key for key, _ in day if key not in labels]
+        assert model.n_samples == 100 - len(waiting) - 1
+        (refused,) = set((folder / "refused.jsonl").read_text().splitlines())
+        assert json.loads(refused)["message"]["key"] == "1"
+    assert n_crashed == 20
+
+
+def test_other_processes_load_newest_model(tmp_path, names):
+    learner, path = names["new"](), tmp_path / "model.amf"
+    newest = names["Newest"](path)
+    for label in ("small", "large"):
+        learner.learn_one({"size": len(label)}, label)
+        learner.learn_one({"size": 9}, label)
+        learner.save(path)
+        assert newest.predict_one({"size": 9}) == learner.predict_one({"size": 9})
+        loaded = newest.model
+        assert newest.predict_one({"size": 8}) in newest.model.predict_proba_one({})
+        assert newest.model is loaded and newest.model.n_samples == learner.n_samples
+
+
+def test_new_rows_are_found_and_learned(names):
+    draw = random.Random(1)
+    rows = [{"size": draw.random(), "hour": draw.randrange(24)} for _ in range(3000)]
+    for n in range(2000, 3000, 100):
+        rows[n]["size"] = 10.0 + n
+    model = names["new"]()
+    found = [*names["new_rows"](model, [(x, x["size"] > 0.5) for x in rows])]
+    far = [x for x, _ in found if x["size"] > 1]
+    assert far == rows[2000::100] and len(found) < 0.05 * len(rows)
+    assert model.n_samples == len(rows)
 
 
 @pytest.mark.soak

@@ -25,6 +25,7 @@ for model in (AMFClassifier(n_estimators=2), AdaptiveAMFClassifier(n_estimators=
     model.learn_one({"a": 3.5, "b": "x"}, "new", w=2.0)
     model.predict_proba_many(X)
     model.debug_one({"a": 1.0})
+    model.novelty_one({"a": 1.0})
     inspection.node_table(model)
 """
 
