@@ -99,7 +99,7 @@ class Engine(Guarded):
             learned = self.extensible(parameters) if weight > 0.0 or arena is None else self.learned
             reading = learned.schema.read(x, y, weight)
             if weight == 0.0:
-                self._take_pending(self.learned, reading)
+                self._take_pending(reading)
                 return
             warn_of_numbers(learned.schema, reading.categories)
             self.width.count(x, learned.schema)
@@ -155,10 +155,10 @@ class Engine(Guarded):
         if self.arena.n_learned[0] > n_learned:
             self.schema.use()
 
-    def _take_pending(self, learned: Learned, reading: Reading) -> int:
+    def _take_pending(self, reading: Reading) -> int:
         """Take out the prediction of a sample, in which new features were unknown."""
-        schema, arena = learned
-        if self.arena is None or arena is None:
+        schema, arena = self.learned
+        if arena is None:
             return NONE
         row, new = reading.row, {*reading.numeric, *reading.categorical}
         sample = schema.place({name: row[name] for name in row if name not in new})
@@ -176,10 +176,8 @@ class Engine(Guarded):
         learned, row = admitted(learned, reading, parameters)
         schema, arena = learned
         assert arena is not None
-        slot = self._take_pending(learned, reading)
-        schema.place(row)
         target = float(len(schema.labels) - 1 if reading.label is None else reading.label)
-        version = int(arena.handle["version"][0])
+        version, slots = int(arena.handle["version"][0]), list[int]()
 
         def has_begun() -> bool:
             return int(self.arena.handle["version"][0]) != version
@@ -188,7 +186,10 @@ class Engine(Guarded):
             for name, category in reading.categories:
                 schema.put(name, category, row[name])
             if not has_begun() or self.arena.handle["next_tree"][0] != NONE:
-                self._run(target, weight, slot=slot)
+                if not slots:  # once, also if it is interrupted
+                    slots.append(self._take_pending(reading))
+                schema.place(row)
+                self._run(target, weight, slot=slots[0])
             schema.use()
 
         self.publish(learned, has_begun, learn)
