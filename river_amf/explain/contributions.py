@@ -43,8 +43,6 @@ from river_amf.state.layout import LEAF, LOCATION, MEAN, N_COSINES, N_TRENDS, N_
 
 Array = NDArray[Any]
 
-BASELINE, REST = "baseline", "rest"
-
 
 def contributions(
     model: Any,
@@ -234,7 +232,7 @@ def _names(forest: Any, outputs: ExpertOutputs) -> list[Hashable]:
 
 def _series(names: list[Hashable], parts: Array, ends_with_rest: bool) -> pd.Series:
     """Return the parts of a number by name."""
-    index = [BASELINE, *names, REST]
+    index = ["baseline", *names, "rest"]
     names_of_parts = pd.Index(index, dtype=object, tupleize_cols=False)  # tuples as they are
     series = pd.Series(parts, names_of_parts, np.float64, name="contribution")
     return series if ends_with_rest else series.iloc[:-1]

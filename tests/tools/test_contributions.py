@@ -23,15 +23,16 @@ from river_amf.explain.contributions import _of_label_tree, _of_linear_models
 from river_amf.explain.experts import vote_weights
 
 EXACT = 1e-9
+SHARED = {"step": 0.02}  # so that all nodes on a path have a share in the prediction
 MODELS = {
-    "mean": trained(STREAM),
+    "mean": trained(STREAM, **SHARED),
     "leaves": trained(STREAM, use_aggregation=False),
     "classes": trained(STREAM, n_classes=9),
     "fading": trained(STREAM, fading_factor=0.7),
-    "learned vote": trained(STREAM, vote="learned"),
+    "learned vote": trained(STREAM, vote="learned", **SHARED),
     "adaptive": trained(STREAM, AdaptiveAMFClassifier),
     "words": trained(STREAM, AdaptiveAMFClassifier, absent="zero"),
-    "mean of regressor": trained(NUMBERS, AMFRegressor, vote="mean"),
+    "mean of regressor": trained(NUMBERS, AMFRegressor, vote="mean", **SHARED),
     "stack": trained(NUMBERS, AMFRegressor),
     "fading regressor": trained(NUMBERS, AMFRegressor, fading_factor=0.7, use_aggregation=False),
     "adaptive regressor": trained(NUMBERS, AdaptiveAMFRegressor),
@@ -109,20 +110,26 @@ def test_contributions_equal_walks(model):
 
 def test_logarithms_of_trees_equal_walks():
     model = MODELS["learned vote"]
-    for x in QUESTIONS:
+    complete = dict.fromkeys(model._features, 0.5) | {"coarse": 2.0, "color": "red"}
+    for x in [complete | {"fine": k / 10} for k in range(-9, 9, 3)]:
         outputs = model._engine.expert_outputs(x)
-        for t, c in ((t, c) for t in range(len(model)) for c in range(len(model._labels))):
-            label = [*model._labels][c]
-            [*paths] = branches(inspection.path(model, x, t))
-            if len(paths) > 1:
-                continue
-            values = [step.proba[label] for step in paths[0][0]]
+        for t, c in itertools.product(range(len(model)), range(len(model._labels))):
+            [(path, _)] = branches(inspection.path(model, x, t))
+            values = [step.proba[[*model._labels][c]] for step in path]
             expected, so_far = dict.fromkeys(model._features, 0.0), values[0]
-            for feature, term in naive_terms(paths[0][0], values):
+            for feature, term in naive_terms(path, values):
                 expected[feature] += math.log(so_far + term + 0.001) - math.log(so_far + 0.001)
                 so_far += term
             parts = _of_label_tree(model, t, outputs, len(model._features))[:, c]
             np.testing.assert_allclose(parts[1:-1], [*expected.values()], atol=EXACT)
+            assert len(path) > 3 and np.abs(parts[1:-1]).max() > 0.001
+
+
+def test_restarted_trees_count_with_what_they_predict():
+    for name in ("mean", "learned vote", "stack"):
+        model = MODELS[name].clone(include_attributes=True)
+        model._arena.trees["root"][1], model._arena.trees["n_nodes"][1] = -1, 0
+        assert_sums(model, QUESTIONS[0])
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
