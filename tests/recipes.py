@@ -22,7 +22,12 @@ from pathlib import Path
 RECIPES = Path(__file__).resolve().parents[1] / "river_amf" / "RECIPES.md"
 BATCH = 40  # messages
 EVERY = 100  # messages between two checkpoints, which batches do not divide
-REFUSED = [{"x": {"size": math.inf}}, {"x": {"size": 0.5, "color": ["red"]}}, {"x": 5}, {"y": None}]
+REFUSED = [
+    {"x": {"user": "a", "size": math.inf}},
+    {"x": {"user": "a", "color": ["b"]}},
+    {"x": 5},
+    {"y": None},
+]
 OPERATIONS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
 
 

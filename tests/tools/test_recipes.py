@@ -62,6 +62,14 @@ def test_labels_of_the_day_after_score_predictions(tmp_path, names):
     assert proba == kept.predict_proba_one(x) != at_once.predict_proba_one(x)
 
 
+def test_message_without_a_key_is_refused(tmp_path, names):
+    messages, published = [{"key": 1, "x": {"size": 1.0}}], []
+    names["keyed"](lambda offset: messages[offset:], published.append, tmp_path)
+    refused = json.loads((tmp_path / "refused.jsonl").read_text())
+    assert refused["message"] == messages[0] and "x lacks the feature 'user'" in refused["reason"]
+    assert not published
+
+
 class Crash(BaseException):
     pass
 
