@@ -292,7 +292,7 @@ class Engine(Guarded):
         sample = schema.encode(x)
         if sample is None:  # else it has no category that was never learned
             sample = schema.encode_unusual(x)
-            sample.values[:1] = schema.mask_unknown(sample.values[:1])
+            schema.mask_unknown(sample.values[0])
         novelty: float = kernels.novelty_of_sample(arena, sample.address)
         if math.isnan(novelty):
             schema.read_features(x)  # raises

@@ -259,6 +259,13 @@ class Schema:
         self.sample.hold(values, [word for word in words if not math.isnan(word[1])])
         return self.sample
 
+    def mask_unknown(self, row: NDArray[np.float64]) -> None:
+        """Set unknown categories of an encoded row to -1, which is the code of none."""
+        for name, coding in self._categories.items():
+            column = self._columns[name]
+            if row[column] == coding.next_code:
+                row[column] = -1.0
+
     # Reading
 
     def read(self, x: Any, y: Any, weight: float = 1.0) -> Reading:
