@@ -48,7 +48,7 @@ from river_amf.inputs.kinds import as_category, is_missing, shown
 from river_amf.inputs.texts import numbers
 from river_amf.parameters import one_of
 
-_TARGETS = ("target", "class", "label", "y")  # names of targets, the most telling first
+_TARGETS = ("target", "class", "label", "y")  # names of targets, the likeliest first
 _check_task = one_of(CLASSIFICATION, REGRESSION, None)
 
 

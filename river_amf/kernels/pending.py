@@ -48,10 +48,8 @@ def key_of(forest: Forest, values: int, words: int) -> Word:
     # key follows from these and the categories, as a word may get a column later.
     settings, key = forest.settings[0], FIRST_KEY
     n_features, has_words = settings["n_features"], settings["n_words"] > 0
-    row, bits = (
-        array_at(values, (n_features,), np.float64),
-        array_at(values, (n_features,), np.uint64),
-    )
+    row = array_at(values, (n_features,), np.float64)
+    bits = array_at(values, (n_features,), np.uint64)
     for j in range(n_features):
         if not math.isnan(row[j]) and (forest.is_categorical[j] or not has_words):
             key = mixed_with(mixed_with(key, np.uint64(j)), bits[j] if row[j] != 0.0 else ZERO)
@@ -179,10 +177,8 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
     # Also NONE if nothing was learned since: then the label comes at once.
     if forest.handle["most_pending"] == 0:
         return NONE
-    counters, values = (
-        forest.counters[0],
-        array_at(row, (forest.settings[0]["n_features"],), np.float64),
-    )
+    counters = forest.counters[0]
+    values = array_at(row, (forest.settings[0]["n_features"],), np.float64)
     is_fresh = counters["is_fresh"]
     counters["is_fresh"] = 0
     if counters["n_waiting"] == 0:
