@@ -12,7 +12,15 @@ import sys
 
 import numpy as np
 import pandas as pd
-from streams import add_seeds, available, frame_of, make_parser, print_header, print_row
+from streams import (
+    add_seeds,
+    available,
+    frame_of,
+    make_parser,
+    print_header,
+    print_row,
+    print_versions,
+)
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 
@@ -86,6 +94,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = make_parser(__doc__, REAL)
     add_seeds(parser)
     arguments = parser.parse_args(argv)
+    print_versions()
     seeds, data = arguments.seeds, arguments.data
 
     def means(measure, kinds, *rest):

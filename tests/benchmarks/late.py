@@ -124,6 +124,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--delays", type=int, nargs="+", default=DELAYS)
     parser.add_argument("--jump", action="store_true")
     arguments = parser.parse_args(argv)
+    streams.print_versions()
     if arguments.jump:
         streams.print_header("model", *(f"{start} to {stop}" for start, stop in AFTER_JUMP))
         for model in (name for name in arguments.models if name in REGRESSORS):

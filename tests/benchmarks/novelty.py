@@ -14,7 +14,15 @@ import time
 
 import numpy as np
 import pandas as pd
-from streams import add_seeds, available, frame_of, make_parser, print_header, print_row
+from streams import (
+    add_seeds,
+    available,
+    frame_of,
+    make_parser,
+    print_header,
+    print_row,
+    print_versions,
+)
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 
@@ -83,6 +91,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = make_parser(__doc__, REAL)
     add_seeds(parser)
     arguments = parser.parse_args(argv)
+    print_versions()
     names = available(arguments.streams, arguments.data)
     columns = "shuffled columns", "a new label", "a new category", "a far number", "errors"
     print_header("stream", "model", *columns, "median", "us")

@@ -13,7 +13,7 @@ import sys
 import time
 
 import numpy as np
-from streams import add_names, make_parser, print_header, print_row
+from streams import add_names, make_parser, print_header, print_row, print_versions
 
 import river_amf
 
@@ -47,6 +47,7 @@ def main(argv=None):
     parser.add_argument("--max-nodes", type=int, default=10_000, help="0 for no limit")
     add_names(parser, "--models", MODELS, MODELS)
     arguments = parser.parse_args(argv)
+    print_versions()
     print_header("model", "stream", "us", "above 20 ms", "longest", "at rows", "MB", "peak MB")
     gc.disable()
     for name in arguments.models:

@@ -34,6 +34,7 @@ from streams import (
     make_parser,
     print_header,
     print_row,
+    print_versions,
 )
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor, baselines
@@ -143,6 +144,7 @@ def main(argv: list[str] | None = None) -> int:
     add_seeds(parser)
     add_names(parser, "--river", [*RIVER], [])
     arguments = parser.parse_args(argv)
+    print_versions()
     names = available(arguments.streams, arguments.data)
     if arguments.river:
         run_river(names, arguments)

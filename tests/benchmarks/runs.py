@@ -3,11 +3,9 @@
 import csv
 import functools
 import gc
-import importlib.metadata
 import itertools
 import math
 import multiprocessing
-import platform
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -17,9 +15,8 @@ import numpy as np
 from river import ensemble, forest, preprocessing, tree
 from river.base import Classifier
 from river.compose import Pipeline
-from streams import DATA, load
+from streams import DATA, load, versions
 
-import river_amf
 from river_amf import baselines, evaluation
 from river_amf.evaluation.prequential import most_probable
 from river_amf.evaluation.streams import Sample
@@ -211,13 +208,6 @@ def measure(what: Run, data: Path, time_limit: float) -> dict[str, Any]:
         ),
         "hits": " ".join(map(str, counts)),  # right predictions in each piece
     }
-
-
-def versions() -> str:
-    """Name all that a figure may depend on."""
-    packages = ("river", "numpy", "numba")
-    named = [f"{package} {importlib.metadata.version(package)}" for package in packages]
-    return "; ".join([f"python {platform.python_version()}", *named, river_amf.__version__])
 
 
 def run(what: Run, data: Path, time_limit: float) -> dict[str, Any]:

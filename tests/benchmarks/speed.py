@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from river import evaluate, metrics
 from runs import alone, river_forest
-from streams import available, load, make_parser, print_header, print_row
+from streams import available, load, make_parser, print_header, print_row, print_versions
 
 from river_amf import AMFClassifier
 
@@ -142,6 +142,7 @@ def print_memory(data: Path) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Print the tables; returns the exit status."""
     arguments = make_parser(__doc__, STREAMS).parse_args(argv)
+    print_versions()
     names = available(arguments.streams, arguments.data)
     print_streams(names, arguments.data)
     print()

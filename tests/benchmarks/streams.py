@@ -5,6 +5,9 @@ The streams are those that river bundles, and the files of a folder, which `orig
 
 import argparse
 import functools
+import importlib.metadata
+import platform
+import subprocess
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -85,10 +88,24 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="default: 1 2 3")
 
 
+def print_versions() -> None:
+    """Print the versions above the first table."""
+    print(f"Measured with {versions()}.\n", flush=True)
+
+
 def print_row(cells: Iterable[object]) -> None:
     """Print a row of a table in Markdown."""
     texts = (f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells)
     print(f"| {' | '.join(texts)} |", flush=True)
+
+
+def versions() -> str:
+    """Name all that a figure may depend on."""
+    git = ["git", "-C", str(HERE), "describe", "--always", "--dirty"]
+    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    packages = ("river", "numpy", "numba")
+    named = [f"{package} {importlib.metadata.version(package)}" for package in packages]
+    return "; ".join([f"python {platform.python_version()}", *named, f"commit {commit}"])
 
 
 def print_header(*names: str) -> None:

@@ -34,6 +34,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = streams.make_parser(__doc__, [*STREAMS])
     streams.add_seeds(parser)
     arguments = parser.parse_args(argv)
+    streams.print_versions()
     rows = []
     streams.print_header("stream", "mean", "learned", "time")
     for name in streams.available(arguments.streams, arguments.data):

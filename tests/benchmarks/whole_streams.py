@@ -25,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from streams import HERE, add_seeds, make_parser, print_header, print_row
+from streams import HERE, add_seeds, make_parser, print_header, print_row, print_versions
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 
@@ -153,6 +153,7 @@ def main(argv: list[str] | None = None) -> int:
     add_seeds(parser)
     parser.add_argument("--trees", type=int, default=10, help="default: 10")
     arguments = parser.parse_args(argv)
+    print_versions()
     names, files = arguments.streams or [*TASKS.index], find(arguments.data)
     if missing := [name for name in names if name not in files]:
         print(f"left out, not in {arguments.data}: {', '.join(missing)}", file=sys.stderr)

@@ -118,6 +118,7 @@ def main(argv: list[str] | None = None) -> int:
     streams.add_seeds(parser)
     parser.add_argument("--samples", type=int, help="the first of a stream (default: all)")
     arguments = parser.parse_args(argv)
+    streams.print_versions()
     spam = streams.available({"spam"} & {*arguments.streams}, arguments.data)
     names = [name for name in arguments.streams if name in ("tweets", *spam)]
     if not names:

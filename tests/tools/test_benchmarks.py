@@ -12,8 +12,10 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 # arguments, and what makes a script quick
 TINY = {
+    "arte --seeds 1": {},
     "drift --table": {},
     "drift --picture drift.png": {},
+    "forgetting --streams elec2 --seeds 1": {"ROWS": 100},
     "gaps --streams elec2 --seeds 1": {"BEFORE": 100, "ROWS": 200},
     "late --models AdaptiveAMF leaves --delays 0 10 --streams elec2 fried": {"ROWS": 100},
     "novelty --streams elec2 --seeds 1": {"TESTED": 20},

@@ -1,0 +1,72 @@
+"""Whole streams beside the accuracies that the authors of ARTE published. Prints Markdown.
+
+    git clone https://github.com/aldopaim/AdaptiveRandomTreeEnsemble
+    python tests/benchmarks/arte.py --data AdaptiveRandomTreeEnsemble/datasets
+
+Test-then-train from the first row to the last, with default parameters: accuracy, mean of the
+seeds. arte.csv has the figures of ARTE and its peers, from the table `Acc_Kappa_KappaM.png` of that
+repository (commit 0f3b6fff), for the files there that are zip archives.
+"""
+
+import argparse
+import sys
+
+import numpy as np
+import pandas as pd
+from streams import HERE, add_seeds, make_parser, print_header, print_row, print_versions
+
+from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf.evaluation import load_stream
+
+PUBLISHED = pd.read_csv(HERE / "arte.csv", index_col="stream")
+FORESTS = AMFClassifier, AdaptiveAMFClassifier
+BLOCK = 10_000  # rows
+
+
+def accuracy_of(model, X, y):
+    """Return the accuracy of predictions, each before its row is learned."""
+    hits = 0
+    for start in range(0, len(y), BLOCK):
+        rows = slice(start, start + BLOCK)
+        proba = model.predict_proba_then_learn_many(X[rows], y[rows])
+        values = np.nan_to_num(proba.to_numpy())
+        right = values.argmax(axis=1) == proba.columns.get_indexer(y[rows])
+        hits += int((right & (values.max(axis=1) > 0.0)).sum())
+    return hits / len(y)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Print the table; returns the exit status."""
+    parser = make_parser(__doc__)
+    add_seeds(parser)
+    parser.add_argument("--trees", type=int, default=10, help="default: 10")
+    arguments: argparse.Namespace = parser.parse_args(argv)
+    print_versions()
+    print_header(
+        "stream", "rows", "last label", *(f.__name__ for f in FORESTS), *PUBLISHED.columns[1:]
+    )
+    n_printed = 0
+    for name, (file, *published) in PUBLISHED.iterrows():
+        path = arguments.data / f"{file}.zip"
+        if not path.exists():
+            print(f"left out: {path} is not there", file=sys.stderr)
+            continue
+        samples = [*load_stream(path).samples]
+        X, y = pd.DataFrame([x for x, _ in samples]), pd.Series([str(y) for _, y in samples])
+        ours = [
+            np.mean(
+                [
+                    accuracy_of(forest(n_estimators=arguments.trees, seed=seed), X, y)
+                    for seed in arguments.seeds
+                ]
+            )
+            for forest in FORESTS
+        ]
+        floor = float((y[1:].to_numpy() == y[:-1].to_numpy()).sum() / len(y))
+        print_row((name, len(y), *(f"{value:.4f}" for value in (floor, *ours, *published))))
+        n_printed += 1
+    return 0 if n_printed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
