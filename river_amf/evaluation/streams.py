@@ -61,7 +61,7 @@ class Rows:
         """Yield the rows."""
         names, has_gaps = [*self.frame], bool(self.frame.isna().to_numpy().any())
         cells = self.frame.itertuples(index=False, name=None)
-        kept = self.kept.itertuples(index=False, name=None)
+        kept = map(tuple, self.kept.to_numpy(object))  # pandas 2 iterates over no empty tuples
         numbers = (self.frame.index + 1).tolist()
         for n, values, y, copied in zip(numbers, cells, self.targets.tolist(), kept, strict=True):
             x: Features = dict(zip(names, values, strict=True))

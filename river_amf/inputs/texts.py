@@ -6,6 +6,7 @@ Each function takes a series of texts, of which none is missing, and a layout: `
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -47,6 +48,9 @@ def numbers(texts: pd.Series, layout: _Layout) -> pd.Series:
             plain = plain.mask(plain.str.contains(".", regex=False), "text")
             plain = plain.str.replace(decimal, ".", regex=False)
     values = pd.to_numeric(plain, errors="coerce")
+    if values.isna().any():  # of pandas 2, also numbers beyond float64
+        is_number = plain.str.fullmatch(r"[-+]?\d+\.?\d*(e\+?\d+)?")
+        values = values.fillna(is_number.map({True: math.inf, False: math.nan}))
     if is_percent is not None and not is_percent[values.notna()].all():  # 12 % beside 0.12
         values = values.mask(is_percent)
     return values.reindex(texts.index)
