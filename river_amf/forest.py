@@ -60,7 +60,7 @@ class Forest(Ensemble, Saved, Parameters):
     @property
     def _settled(self) -> Engine:
         if self._engine.pending is not None:
-            self._engine.run(int)  # which finishes what an interrupted call has left
+            self._engine.finish_pending()
         return self._engine
 
     @property

@@ -23,7 +23,7 @@ _LEAST_LEVEL = 5e-324  # both of its ends are the median
 check_level = positive(below=1)
 
 
-def _as_end(q: Any) -> tuple[float, bool]:
+def _level_and_side(q: Any) -> tuple[float, bool]:
     """Return the level that ends at a quantile, and whether that is the upper end."""
     check_level("q", q)
     level = round(abs(2.0 * float(q) - 1.0), 12)  # 0.9 of 0.95, too
@@ -257,7 +257,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         >>> low < median < high
         True
         """
-        levels, are_upper = zip(*map(_as_end, np.ravel(q)), strict=True)
+        levels, are_upper = zip(*map(_level_and_side, np.ravel(q)), strict=True)
         ends = self._engine.predict_quantiles(x, levels)
         quantiles = [end[1 + is_upper] for end, is_upper in zip(ends, are_upper, strict=True)]
         return quantiles if np.ndim(q) else quantiles[0]
@@ -321,7 +321,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         0   2.0   2.2
         1   3.0   3.2
         """
-        levels, are_upper = zip(*map(_as_end, np.ravel(q)), strict=True)
+        levels, are_upper = zip(*map(_level_and_side, np.ravel(q)), strict=True)
         frame, ends = self._frame_of(X), self._predict_rows(X, levels)
         quantiles = [end[1 + is_upper] for end, is_upper in zip(ends, are_upper, strict=True)]
         if not np.ndim(q):

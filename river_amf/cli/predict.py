@@ -49,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     write = prediction_writer(sys.stdout, rows.keep, rows.target in names, model, labels)
     predict = predictor(model)
     for record in rows.records():
-        prediction, beside, _ = predict(record.row, record.x)
-        write(record, prediction, beside)
+        prediction, uncertainty, _ = predict(record.row, record.x)
+        write(record, prediction, uncertainty)
         if rows.later is not None:  # for a process that reads them
             sys.stdout.flush()
     return 0
@@ -89,12 +89,12 @@ def prediction_writer(
 
     write_row("row", *keep, *["target"] * has_target, "prediction", *titles)
 
-    def write(record: Record, prediction: Any, beside: Any) -> None:
+    def write(record: Record, prediction: Any, uncertainty: Any) -> None:
         cells: list[Any] = [None] * len(titles)
-        if isinstance(beside, Interval):
-            cells = [beside.lower, beside.upper]
-        elif beside:
-            cells = [beside.get(label, 0.0) for label in (labels if is_short else [prediction])]
+        if isinstance(uncertainty, Interval):
+            cells = [uncertainty.lower, uncertainty.upper]
+        elif uncertainty:
+            cells = [uncertainty.get(y, 0.0) for y in (labels if is_short else [prediction])]
         target = [record.y] if has_target else []
         write_row(record.row, *record.kept, *target, prediction, *cells)
 

@@ -89,7 +89,7 @@ def n_experts_of(parameters: Parameters) -> tuple[int, int]:
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     """Return the settings that follow from the parameters and the number of classes."""
     settings = np.zeros(1, layout.SETTINGS)
-    settings["task"] = parameters._task
+    settings["is_regression"] = parameters._task == layout.REGRESSION
     settings["largest_total"] = largest_total(parameters)
     settings["weighs_relatively"] = parameters.vote == "learned"
     settings["step"] = parameters.step

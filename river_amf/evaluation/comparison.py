@@ -22,6 +22,7 @@ from river_amf.evaluation.streams import Sample, Stream
 from river_amf.evaluation.usage_errors import StreamFailure
 from river_amf.inputs.kinds import printable
 from river_amf.parameters import flag, integer
+from river_amf.state.layout import Task
 
 WINDOWS = 50  # by default, approximately
 TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
@@ -102,7 +103,7 @@ def compare(
     limit: int | None = None,
     seed: int | None = None,
     progress: bool = False,
-    task: str | None = None,
+    task: Task | None = None,
     delay: int = 0,
     record: bool = False,
 ) -> Comparison:

@@ -69,7 +69,10 @@ class Run:
         self._restarts = 0.0  # before the present window
 
     def go(
-        self, make: Maker, samples: Iterable[Sample], on_step: Callable[[Step], object] = id
+        self,
+        make: Maker,
+        samples: Iterable[Sample],
+        on_step: Callable[[Step], object] | None = None,
     ) -> None:
         """Make a model and run it, and call a function after each step; all errors are raised."""
         try:
@@ -78,7 +81,8 @@ class Run:
                 samples = self._explained(samples)
             for step in test_then_train(self.model, samples, self.delay):
                 self._add(step)
-                on_step(step)
+                if on_step is not None:
+                    on_step(step)
             self.status = "ok"
         except Exception as error:
             text = str(error) if isinstance(error, EvaluationError) else error_line(error)
@@ -211,7 +215,7 @@ def _of_label(step: Step) -> tuple[float, ...]:
     label = step.prediction
     if label is None:
         return math.nan, math.nan
-    return float(label == step.y), (step.beside or {}).get(label, math.nan)
+    return float(label == step.y), (step.uncertainty or {}).get(label, math.nan)
 
 
 def _label_tables(frame: pd.DataFrame, pairs: Counter[tuple[Any, Any]]) -> dict[str, pd.DataFrame]:
@@ -257,8 +261,8 @@ _NUMBERS = ("target", "prediction", "lower", "upper")
 def _of_number(step: Step) -> tuple[Any, ...]:
     """Return the target, the prediction and the ends of its interval, NaN where there is none."""
     prediction = math.nan if step.prediction is None else step.prediction
-    if isinstance(step.beside, Interval):
-        return step.y, prediction, step.beside.lower, step.beside.upper
+    if isinstance(step.uncertainty, Interval):
+        return step.y, prediction, step.uncertainty.lower, step.uncertainty.upper
     return step.y, prediction, math.nan, math.nan
 
 

@@ -31,7 +31,7 @@ from river_amf.explain.linear_weights import COSINES, cosine_places, inputs_of
 from river_amf.explain.trees import forest_of
 from river_amf.inputs.invalid import in_row
 from river_amf.kernels.classification import additive_models, linear_models
-from river_amf.kernels.features.standardisation import (
+from river_amf.kernels.features.standardization import (
     LARGEST_SCORE,
     LEAST_VARIANCE,
     MOST_DIRECTIONS,
@@ -311,7 +311,7 @@ def _of_label_tree(forest: Any, t: int, outputs: ExpertOutputs, n: int) -> Array
 
 def _of_linear_models(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> dict[str, Array]:
     """Return the parts of the scores of linear models on labels, or of trends."""
-    arena, z = forest._arena, outputs.standardised
+    arena, z = forest._arena, outputs.standardized
     width = 1 if forest._task == REGRESSION else len(forest._labels)
     rows = {name: 1 + k for k, name in enumerate(names)}
     parts: dict[str, Array] = {}

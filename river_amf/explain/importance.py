@@ -128,7 +128,7 @@ def _of_tree(arena: Arena, tree: int) -> NDArray[np.float64]:
         return np.zeros((3, n_features))
     total = nodes["n_samples"][int(arena.trees["root"][tree])]
     weight = nodes["n_samples"] / total
-    if arena.task == layout.REGRESSION:
+    if arena.settings["is_regression"][0]:
         impurity = arena.targets[tree, : len(nodes), layout.SQUARES] / total
     else:
         fractions = arena.counts[tree, : len(nodes)] / nodes["n_samples"][:, None]

@@ -142,7 +142,7 @@ def _of_labels(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     if LOGISTIC in linear_models:
         values = numbers = np.full(len(features), math.nan)
         if outputs is not None:
-            stand_ins, numbers = arena.stand_ins[: len(features)], outputs.standardised[0]
+            stand_ins, numbers = arena.stand_ins[: len(features)], outputs.standardized[0]
             values = np.where(np.isnan(outputs.values), stand_ins, outputs.values)
         weights = arena.linear_coefficients[0]
         of_categories = iter(arena.category_weights)
@@ -185,7 +185,7 @@ def _of_additive(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]
         for j, feature in enumerate(features):
             z, of_term, value = math.nan, weights[:, places[j % n] + 1], math.nan
             if outputs is not None and profiles is not None:
-                z, value = outputs.standardised[0, j], 1.0
+                z, value = outputs.standardized[0, j], 1.0
                 of_term = of_term[: profiles.shape[1]] * profiles[j]
             if not features.is_categorical[j]:
                 yield name, feature, "value", weights[:, places[j % n]], z
@@ -201,7 +201,7 @@ def _profiles(forest: Any, outputs: ExpertOutputs) -> NDArray[np.float64]:
         overall = arena.label_counts[:n_labels] + newest
         overall /= overall.sum()
         prior = PRIOR * newest
-        for j, k in enumerate(outputs.standardised[-1, : len(profiles)].astype(np.int64)):
+        for j, k in enumerate(outputs.standardized[-1, : len(profiles)].astype(np.int64)):
             counts = (
                 next(of_categories) if forest._features.is_categorical[j] else arena.bin_counts[j]
             )
@@ -236,7 +236,7 @@ def _of_trends(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     n = min(len(features), MOST_SLOTS)
     values, profiles = np.full((2, len(features)), math.nan)
     if outputs is not None:
-        values, profiles = outputs.standardised[0], np.zeros(len(features))
+        values, profiles = outputs.standardized[0], np.zeros(len(features))
         profiles[:n] = outputs.terms[FAST_TERMS, 2 : 2 + 2 * n : 2]
     waves = slice(1, 1 + N_WAVES)
     for trend, weights, first, step in (

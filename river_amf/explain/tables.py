@@ -128,7 +128,7 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
           With fading, this is the mixture of plain and faded counts. If `n_classes` is given,
           classes not seen yet have the remaining probability.
         - `estimate`, of a regressor, instead of `proba`: the target by the node alone, the mean of
-          its cell drawn towards the estimate of its parent, as by one more sample. With fading, it
+          its cell drawn toward the estimate of its parent, as by one more sample. With fading, it
           is the mixture of two such estimates; with a trend, that of residuals in trees with odd
           indices.
 

@@ -9,7 +9,14 @@ whether it is predicted, learned or both, and how far a chunk has come, as it ma
 from __future__ import annotations
 
 from river_amf.kernels import by_kind, steps
-from river_amf.kernels.numba_tools.arrays import DONE, NONE, NOTHING, RELEASED, Forest, Samples
+from river_amf.kernels.numba_tools.arrays import (
+    DONE,
+    ENOUGH_CAPACITY,
+    NONE,
+    RELEASED,
+    Forest,
+    Samples,
+)
 from river_amf.kernels.numba_tools.compilation import hot, kernel
 from river_amf.kernels.pending import begin_context
 from river_amf.kernels.tree.readiness import needs_tree_votes
@@ -34,7 +41,7 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
     for i in range(start, stop):
         k, target, weight = i - start, samples.targets[i], samples.weights[i]
         values, x, context = samples.values[i], samples.clipped[k], samples.contexts[k]
-        z, terms, votes = samples.standardised[k], samples.terms, samples.votes
+        z, terms, votes = samples.standardized[k], samples.terms, samples.votes
         slot = NONE
         if at["predicts"] and weight > 0.0:
             by_kind.pass_pending(forest, row_at(samples, i), 0)
@@ -74,7 +81,7 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
                 missing = steps.learn_in_tree(
                     forest, t, x, vote, targets, intensities, weight, context, row
                 )
-                if missing != NOTHING:
+                if missing != ENOUGH_CAPACITY:
                     return missing
         samples.next_samples[t] = stop
     n_gradient_models = len(samples.inputs)
@@ -82,7 +89,7 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
         for i in range(samples.next_samples[n_trees + v], stop):
             k, weight = i - start, samples.weights[i]
             label = int(samples.targets[i]) if weight > 0.0 else NONE
-            x, z, inputs = samples.clipped[k], samples.standardised[k], samples.inputs
+            x, z, inputs = samples.clipped[k], samples.standardized[k], samples.inputs
             if v < n_gradient_models:
                 by_kind.run_linear_model(forest, v, x, z, inputs, votes, k, True, label, weight)
             else:

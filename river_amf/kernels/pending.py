@@ -120,14 +120,13 @@ def note_prediction(
     pending, values = forest.pending[slot], array_at(row, (settings["n_features"],), np.float64)
     for j in range(settings["n_features"]):
         forest.pending_rows[slot, j] = values[j]
-    is_regression = settings["task"] == layout.REGRESSION
-    n_known = layout.OF_VOTER if is_regression else settings["n_labels"]
+    n_known = layout.OF_VOTER if settings["is_regression"] else settings["n_labels"]
     for v in range(len(votes)):
         for c in range(n_known):
             forest.pending_votes[slot, v, c] = votes[v, i, c]
     pending["n_known"] = n_known
     pending["fast_error"], pending["slow_error"], pending["last_target"] = recent_values(forest)
-    if is_regression:
+    if settings["is_regression"]:
         pending["location"], pending["spread"] = answer[layout.LOCATION], answer[layout.SPREAD]
 
 

@@ -11,7 +11,7 @@ from river_amf.kernels import by_kind
 from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vote
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
 from river_amf.kernels.features.sample_weights import weigh_sample
-from river_amf.kernels.numba_tools.arrays import NOTHING, Array, Forest, Tree, tree_of
+from river_amf.kernels.numba_tools.arrays import ENOUGH_CAPACITY, Array, Forest, Tree, tree_of
 from river_amf.kernels.numba_tools.compilation import hot, view
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import tree_lacks
@@ -24,7 +24,7 @@ def begin_sample(
     forest: Forest,
     values: Array,
     x: Array,
-    standardised: Array,
+    standardized: Array,
     terms: Array,
     votes: Array,
     i: int,
@@ -43,13 +43,13 @@ def begin_sample(
         by_kind.note_jump(forest, target, context)
     by_kind.note_unusual(forest, values, learns, context)
     clip_outliers(forest, values, settings["n_features"], x)
-    by_kind.take_bins(forest, x, learns, standardised)
+    by_kind.take_bins(forest, x, learns, standardized)
     for timescale in range(len(forest.standards)):
-        by_kind.standardise(forest, timescale, x, learns, standardised[timescale])
+        by_kind.standardize(forest, timescale, x, learns, standardized[timescale])
     if learns:
         forest.tree_targets[0] = target
     if settings["n_trends"] > 0:
-        z, of_trends = standardised[0], terms[0]
+        z, of_trends = standardized[0], terms[0]
         by_kind.follow_trends(forest, x, z, of_trends, votes, i, predicts, learns, target, weight)
     if not learns:
         return weight
@@ -112,15 +112,15 @@ def learn_in_tree(
     context: Array,
     row: int,
 ) -> int:
-    """Learn a sample in a tree, given its vote; return NOTHING, or what the tree has run out of."""
+    """Learn a sample in a tree, given its vote; return ENOUGH_CAPACITY or what is used up."""
     missing = tree_lacks(forest, t, 1)
-    if missing != NOTHING:
+    if missing != ENOUGH_CAPACITY:
         return missing
     tree_target = t % len(targets)
     target = targets[tree_target]
     tree = tree_seen(forest, t, targets, intensities)
     missing = by_kind.learn_tree(forest, tree, x, target, weight, context, row)
-    if missing == NOTHING and forest.settings[0]["scores_trees"]:
+    if missing == ENOUGH_CAPACITY and forest.settings[0]["scores_trees"]:
         if context[DELAY] > 0.0 and tree_target > 0:
             slot = int(context[PENDING_SLOT])
             trend = forest.pending_votes[slot, forest.pending_votes.shape[1] - 1, LOCATION]

@@ -22,7 +22,6 @@ from river_amf.state.layout import (
     FIELDS,
     N_ADDITIVE,
     OUTPUT_FIELDS,
-    REGRESSION,
     Array,
     Field,
 )
@@ -41,7 +40,7 @@ _OF_PENDING = [name for name, field in FIELDS.items() if field.axes[0] == "pendi
 _CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
 
 
-class Block:
+class EncodedBlock:
     """A block of samples, with buffers for what the kernels write about it."""
 
     votes: Array
@@ -122,7 +121,6 @@ class Arena:
             arrays["phases"][draw] = draw_phases(key, n_cosines)
             for j in range(n_features):
                 arrays["directions"][draw, j] = draw_directions(key, j, n_cosines)
-        self.task = int(arrays["settings"]["task"][0])
         self.capacities: dict[str, int] = {}
         handle = np.zeros(1, layout.HANDLE)
         handle["next_tree"] = -1
@@ -166,7 +164,7 @@ class Arena:
 
     def _most_pending(self, n_features: int, n_classes: int) -> int:
         """Return how many predictions are kept until their labels come."""
-        n_votes = layout.OF_VOTER if self.task == REGRESSION else n_classes
+        n_votes = layout.OF_VOTER if self.settings["is_regression"][0] else n_classes
         n_numbers = self.capacities["voter"] * n_votes + n_features
         n_bytes = layout.PENDING.itemsize + 8 * (1 + n_numbers)
         return min(int(self.settings["max_delayed_labels"][0]), _PENDING_BYTES // n_bytes)
@@ -245,11 +243,11 @@ class Arena:
         }
 
     def last_outputs(self) -> tuple[Array, Array, Array, Array]:
-        """Return copies of votes, standardised values, terms and inputs, as predicted last."""
+        """Return copies of votes, standardized values, terms and inputs, as predicted last."""
         outputs = self._output(self.output.values.copy())
         votes = self.votes[:, 0].copy()
         terms = outputs["terms"].reshape(-1, max(self.capacities["wave"], 1))
-        return votes, outputs["standardised"], terms, outputs["additive_inputs"]
+        return votes, outputs["standardized"], terms, outputs["additive_inputs"]
 
     def grown(self, axis: str, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the nodes or boxes, up to `max_nodes`."""

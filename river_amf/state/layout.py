@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ def _record(*fields: tuple[str, str]) -> np.dtype[Any]:
 
 # Values that follow from the parameters, features and labels. The kernels only read them.
 SETTINGS = _record(
-    ("task", "i8"),  # CLASSIFICATION or REGRESSION
+    ("is_regression", "i8"),
     ("largest_total", "f8"),  # of the weights of all samples
     ("weighs_relatively", "i8"),  # whether weights are divided by a typical one
     ("step", "f8"),
@@ -165,7 +165,7 @@ WORD = _record(
 )
 CHOSEN = -1  # for a column, which it will have before the next sample
 
-# One record per timescale and feature: the running mean and variance that standardise its values.
+# One record per timescale and feature: the running mean and variance that standardize its values.
 STANDARD = _record(("n_values", "i8"), ("mean", "f8"), ("variance", "f8"))
 
 # One record per linear model that a learned vote combines with the trees.
@@ -211,8 +211,9 @@ SAMPLE = _record(
     ("number", "i8"),  # in the order of all samples ever stored, from 0
 )
 
-# What a forest predicts.
-CLASSIFICATION, REGRESSION = 0, 1
+Task = Literal["classification", "regression"]  # whether a forest predicts labels or numbers
+CLASSIFICATION: Task = "classification"
+REGRESSION: Task = "regression"
 
 # The kinds of forests that kernels are compiled for. A plain classifier has neither experts, words,
 # a learned vote, relevance, fading nor restarts.
@@ -222,7 +223,7 @@ _EXTRAS = "learns_vote", "relevance", "n_linear_models", "n_words", "fades", "sc
 
 def kind_of(settings: Any) -> int:
     """Return the kind of a forest, given the record of its settings."""
-    if settings["task"] == REGRESSION:
+    if settings["is_regression"]:
         return REGRESSOR
     return CLASSIFIER if any(settings[name] for name in _EXTRAS) else PLAIN_CLASSIFIER
 
@@ -267,9 +268,9 @@ MOST_BRANCHES = 64  # of a walk that takes both ways, that are open
 
 N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
 
-# Of the weights of all samples, for each task: its log-gamma is still finite; squares of targets
-# times it are.
-LARGEST_TOTALS = (1e305, 1e100)
+# What the weights of all samples may sum to: its log-gamma is finite, and so are its products with
+# squares of targets.
+LARGEST_TOTALS = {CLASSIFICATION: 1e305, REGRESSION: 1e100}
 
 Array = NDArray[Any]
 
@@ -399,7 +400,7 @@ OUTPUT_FIELDS = {
     "answer": Field(np.float64, ("vote",)),
     "made_at": Field(np.float64, (1,)),
     "seen": Field(np.float64, ("feature",)),
-    "standardised": Field(np.float64, ("standardised_row", "feature")),
+    "standardized": Field(np.float64, ("standardized_row", "feature")),
     "inputs": Field(np.float64, ("gradient_model", 2, "input")),
     "terms": Field(np.float64, ("fit", N_TERM_ROWS, "wave")),
     "additive_inputs": Field(np.float64, ("additive_row", "common_input")),
@@ -424,7 +425,7 @@ HANDLE = np.dtype(
     ]
 )
 
-# A block of samples for kernels: the arrays of `arena.Block`, most of them for one chunk.
+# A block of samples for kernels: the arrays of `arena.EncodedBlock`, most of them for one chunk.
 BLOCK_FIELDS = {
     "values": Field(np.float64, ("sample", "column")),
     "targets": Field(np.float64, ("sample",)),  # the index of each label, or a number
@@ -437,7 +438,7 @@ BLOCK_FIELDS = {
     "intensities": Field(np.float64, ("chunk", "intensity", "feature")),  # when each is learned
     "rows": Field(np.int64, ("chunk",)),  # in the store
     "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
-    "standardised": Field(np.float64, ("chunk", "standardised_row", "feature")),
+    "standardized": Field(np.float64, ("chunk", "standardized_row", "feature")),
     "inputs": Field(np.float64, ("gradient_model", 2, "input")),  # one sample, for each model
     "additive_inputs": Field(np.float64, ("additive_row", "common_input")),  # the same
     "terms": Field(np.float64, ("fit", N_TERM_ROWS, "wave")),  # one sample, as the trends take it
@@ -473,7 +474,7 @@ def output_places(lengths: dict[str, int]) -> list[int]:
 
 def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the task and the number of classes."""
-    is_regression = bool(settings["task"][0] == REGRESSION)
+    is_regression = bool(settings["is_regression"][0])
     n_kept = 2 if is_regression else n_classes  # mean and squares, or counts
     return {
         "class": n_classes,
@@ -552,14 +553,14 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "linear_model": n_linear_models,
         "gradient_model": n_gradient_models,
         "timescale": n_draws,
-        "standardised_row": n_draws + int(n_gradient_models > 0),  # and one of bins
+        "standardized_row": n_draws + int(n_gradient_models > 0),  # and one of bins
         "draw": n_draws,
         "cosine": N_WAVES if has_trends else N_COSINES,
         "tree_target": int(settings["n_tree_targets"][0]),
         "intensity": int(settings["n_tree_targets"][0] + settings["relevance"][0]),
         "trend": n_trends,
         "fit": has_trends,
-        "stack": 2 * int(settings["task"][0] == REGRESSION) + has_trends,
+        "stack": 2 * int(settings["is_regression"][0]) + has_trends,
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.features.standardisation import forget_standards
+from river_amf.kernels.features.standardization import forget_standards
 from river_amf.kernels.numba_tools.arrays import LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import N_BINS, N_BUCKETS, N_RECENT

@@ -156,7 +156,7 @@ def score_logarithms(
     settings: Record, faded: Array, log_p: float, log_faded: float, weight: float
 ) -> float:
     """Update the share of the faded law, given both log densities; return that of the mix."""
-    # The share follows from Bayes' rule and is then pulled towards 1/2 [HW].
+    # The share follows from Bayes' rule and is then pulled toward 1/2 [HW].
     if settings["fades"]:
         log_share, log_rest = math.log(faded[FADED_SHARE]), math.log1p(-faded[FADED_SHARE])
         log_odds = log_share - log_rest + weight * (log_faded - log_p)

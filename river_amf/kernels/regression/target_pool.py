@@ -34,14 +34,14 @@ OF_VOTERS, OF_LAST, OF_TRENDS = 0, 1, 2  # the stacks
 STACK_DECAY = 0.999
 RIDGE = 5.0
 ERROR_DECAY = 0.99  # of the squared errors that the unit follows from
-ENOUGH = 20.0  # weight of these errors from which on a larger one is clipped,
-LARGEST_ERROR = 10.0  # to this many times their root mean square
+ENOUGH = 20.0  # weight of these errors; before that, none is clipped
+LARGEST_ERROR = 10.0  # in root mean squares; larger ones are clipped to it
 NO_ERRORS = 1e-290  # mean square below which nothing is learned
-LARGEST_INPUT = 1e100  # in that unit
-MARGIN = 0.5  # of the range of the voters, beyond which nothing is predicted
-FAR = 4.0  # error, in scales, beyond which a late target counts as missed,
-JUMP = 3  # misses, on balance, from which on the level has jumped
-DOUBT = 4.0  # variance between leaves at which they count a half, of the recent squared errors: 1/4
+LARGEST_INPUT = 1e100  # in root mean squares
+MARGIN = 0.5  # how far predictions may leave the range of the voters, in ranges
+FAR = 4.0  # in scales; a late target with a larger error is a miss
+JUMP = 3  # number of misses, those above less those below, after which the level has jumped
+LEAF_VARIANCE_PENALTY = 4.0  # of the variance between leaves: the more of it, the less they count
 
 Recent = tuple[float, float, float]  # both means of recent errors, and the last target
 
@@ -234,7 +234,7 @@ def agreement(forest: Forest, votes: Array, i: int) -> float:
         squares += distance * distance
     variance = max(squares - total * total / n_trees, 0.0) / n_trees
     unit = mean_square(forest.stacks[OF_VOTERS])
-    return unit / (unit + DOUBT * variance) if unit > 0.0 else 0.0
+    return unit / (unit + LEAF_VARIANCE_PENALTY * variance) if unit > 0.0 else 0.0
 
 
 @hot

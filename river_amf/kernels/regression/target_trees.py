@@ -10,7 +10,14 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.features.fading import decay_of, settled_sum
-from river_amf.kernels.numba_tools.arrays import NONE, NOTHING, Array, Forest, Tree, unsigned
+from river_amf.kernels.numba_tools.arrays import (
+    ENOUGH_CAPACITY,
+    NONE,
+    Array,
+    Forest,
+    Tree,
+    unsigned,
+)
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.densities import estimate_of, score_target, spread_about
 from river_amf.kernels.tree import estimates, gains
@@ -83,7 +90,7 @@ def learn_tree(
         weigh_upwards(tree, leaf, changed, math.exp(log_growth))
     else:
         weigh_logarithms_upwards(tree, leaf, changed, log_growth, by_logarithms)
-    return NOTHING
+    return ENOUGH_CAPACITY
 
 
 @hot

@@ -33,7 +33,7 @@ LARGEST_ODDS = 2.0**256  # the bound at which they are divided; its inverse is t
 LARGEST_LOG_ODDS = 1e300
 FEW_SCALES = 4.0  # after this many divisions, they are 0
 
-SWITCHING = 0.001  # how far a node's faded share is pulled towards 1/2 at each sample
+SWITCHING = 0.001  # how far a node's faded share is pulled toward 1/2 at each sample
 LEAST_COUNT = 1e-307  # smaller faded counts become 0, as the Dirichlet parameter is at least 1e-300
 SHARE_MEMORY = 500.0  # the number of samples in the running mean of the faded shares
 
@@ -184,7 +184,7 @@ def settled(count: float) -> float:
 def learn_faded(settings: Record, row: Array, label: int, p_whole: float) -> float:
     """Count a sample of weight 1 in a node's faded counts; return the node's p_v(y) from before."""
     # The node predicts the mixture of its two estimators, (1 - q) p_whole + q p_faded. Its faded
-    # share q is updated by Bayes' rule and then pulled towards 1/2, as in the fixed-share method of
+    # share q is updated by Bayes' rule and then pulled toward 1/2, as in the fixed-share method of
     # Herbster and Warmuth [HW].
     share = row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
@@ -206,7 +206,7 @@ def learn_faded_weight(
 ) -> float:
     """Do the same as learn_faded for any weight, in logarithms."""
     # The counts fade by gamma^w and gain (1 - gamma^w) / (1 - gamma), as if the weight came bit by
-    # bit. The faded estimator scores p_faded(y)^w, and the share is pulled towards 1/2 once.
+    # bit. The faded estimator scores p_faded(y)^w, and the share is pulled toward 1/2 once.
     share = row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
     p_faded = (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)

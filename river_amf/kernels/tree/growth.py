@@ -17,8 +17,8 @@ from river_amf.kernels.tree.random_numbers import (
 )
 from river_amf.kernels.tree.sample_store import list_row
 
-N_IN_A_ROW = 48  # nodes among which a full tree looks for a split to undo
-MORE = 1.0 + 1e-9  # by this factor, so that rounding does not matter
+N_CANDIDATES = 48  # nodes that a full tree considers when it undoes a split
+TIE_TOLERANCE = 1.0 + 1e-9  # factor up to which two of them are equal, despite rounding
 
 
 @hot
@@ -96,7 +96,7 @@ def least_useful_split(tree: Tree, index: int) -> int:
     above = nodes[unsigned(index)]["parent"]
     candidate = int(draw_uniform(tree.state) * n_nodes)
     best, largest = NONE, 0.0
-    for _ in range(N_IN_A_ROW):
+    for _ in range(N_CANDIDATES):
         candidate = candidate + 1 if candidate + 1 < n_nodes else 0
         node = nodes[unsigned(candidate)]
         if candidate == index or structure.is_leaf(node):
@@ -104,9 +104,9 @@ def least_useful_split(tree: Tree, index: int) -> int:
         left, right = nodes[unsigned(node["left"])], nodes[unsigned(node["right"])]
         if candidate != above and structure.is_leaf(left) and structure.is_leaf(right):
             divisor = 1.0 + min(left["n_samples"], right["n_samples"])
-            if largest * divisor < 1.0:  # else it can not be larger, as no share exceeds 1
+            if largest * divisor < 1.0:  # else it cannot be larger, as no share exceeds 1
                 uselessness = estimates.shares(node)[0] / divisor
-                if uselessness > largest * MORE:
+                if uselessness > largest * TIE_TOLERANCE:
                     best, largest = candidate, uselessness
     return best
 

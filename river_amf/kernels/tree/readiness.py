@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from river_amf.kernels.numba_tools.arrays import (
     BOXES_FULL,
+    ENOUGH_CAPACITY,
     NODES_FULL,
-    NOTHING,
     STORE_FULL,
     Forest,
     Record,
@@ -40,7 +40,7 @@ def missing_capacity(
     n_boxes = state["n_boxes"] + n_splits + 1
     if n_nodes + 2 > settings["max_nodes"] or settings["split_pure"]:
         n_boxes = n_nodes  # as all leaves get a box
-    return BOXES_FULL if n_boxes > box_capacity else NOTHING
+    return BOXES_FULL if n_boxes > box_capacity else ENOUGH_CAPACITY
 
 
 @hot
@@ -62,9 +62,9 @@ def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
             return STORE_FULL
     for t in range(len(forest.trees)):
         missing = tree_lacks(forest, t, READY_SPLITS + few)
-        if missing != NOTHING:
+        if missing != ENOUGH_CAPACITY:
             return missing
-        while n_ready > few and tree_lacks(forest, t, READY_SPLITS + n_ready) != NOTHING:
+        while n_ready > few and tree_lacks(forest, t, READY_SPLITS + n_ready) != ENOUGH_CAPACITY:
             n_ready = max(n_ready // 2, few)
     return n_ready
 
