@@ -111,8 +111,7 @@ def _predicted(
 
 def predict_encoded(engine: Engine, block: EncodedBlock, n_jobs: int, keeps: bool) -> None:
     """Predict encoded rows; if `keeps`, the predictions wait for their labels."""
-    schema, arena = engine.learned
-    assert arena is not None
+    schema, arena = engine.schema, engine.arena
     n_rows = len(block.values)
     if (larger := arena.with_room(n_rows if keeps else 0)) is not arena:
         engine.replace(Learned(schema, larger))
@@ -207,15 +206,15 @@ class _Learner:
         """Learn a row as a single sample; if `predicts`, predict it before."""
         engine, (x, y, weight) = self.engine, self.rows.labeled_at(row)
         self.n_known[row] = len(engine.schema.labels)
-        if self.predicts and engine.arena is not None:
+        if self.predicts and engine.learned.arena is not None:
             answer = in_row(row, engine.raw_answer, x)
             self.answers[row, : len(answer)] = answer
         in_row(row, engine.learn_any, x, y, weight, self.parameters)
 
     def _learn_ordinary(self, rows: range) -> None:
         """Learn some rows, none of which is odd; if `predicts`, predict each one before."""
-        arena, stop = self.engine.arena, rows.start
-        if len(rows) >= _MIN_CHUNK_ROWS and not (self.predicts and arena.expects_delays):
+        engine, stop = self.engine, rows.start
+        if len(rows) >= _MIN_CHUNK_ROWS and not (self.predicts and engine.arena.expects_delays):
             stop = self._learn_stretch(rows)
         for row in range(stop, rows.stop):  # few, or a feature holds as many categories as it may
             self._learn_odd(row)
@@ -223,8 +222,7 @@ class _Learner:
     def _learn_stretch(self, rows: range) -> int:
         """Learn ordinary rows in chunks, up to the first with a category too many; return it."""
         engine = self.engine
-        schema, arena = engine.learned
-        assert arena is not None
+        schema, arena = engine.schema, engine.arena
         values, new = encode_to_learn(self.rows.columns, rows, schema)
         n_rows = len(values)
         stop = rows.start + n_rows
@@ -245,8 +243,7 @@ class _Learner:
     def _learn_chunk(self, block: EncodedBlock, start: int, categories: list[NewCategory]) -> int:
         """Learn rows that there is capacity for; return the first of those left."""
         engine = self.engine
-        schema, arena = engine.learned
-        assert arena is not None
+        schema, arena = engine.schema, engine.arena
         arena = arena.with_room(int(self.predicts))
         n_left = len(block.values) - start
         factor = growth_factor(int(arena.n_learned[0]), n_left)

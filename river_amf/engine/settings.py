@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.schema import Schema
 from river_amf.parameters import Parameters as Parameters
 from river_amf.parameters import automatic_dirichlet
@@ -133,7 +134,7 @@ def largest_total(parameters: Parameters) -> float:
     return layout.LARGEST_TOTALS[parameters._task] if is_bounded else sys.float_info.max
 
 
-def schema_of(parameters: Parameters, labels: Any, warned: set[Hashable]) -> Schema:
+def schema_of(parameters: Parameters, labels: Labels | Targets, warned: set[Hashable]) -> Schema:
     """Return the schema of a forest that has not learned any samples."""
     return Schema(
         labels,

@@ -130,7 +130,7 @@ def contributions(
     [^1]: Štrumbelj, E., & Kononenko, I. (2014). Explaining prediction models and individual
           predictions with feature contributions. Knowledge and Information Systems, 41(3), 647-665.
     """
-    forest = forest_of(model)
+    forest: Any = forest_of(model)
     one_of("path", "permutations")("method", method)
     if (method == "permutations") != (background is not None):
         raise ValueError("background must be given with method='permutations', and only then")
@@ -175,7 +175,7 @@ def _by_permutations(
     """Return the means of what features change, put into each row in random order."""
     index, reader, labels = _index_of(forest, label), forest._settled.reader(), forest._labels
     answer = reader.predict_any(x)
-    if reader.arena is None:
+    if reader.learned.arena is None:
         return _series([], np.zeros(2), ends_with_rest=False)
     if index is None and forest._task != REGRESSION:
         index = int(np.argmax([*answer.values()]))

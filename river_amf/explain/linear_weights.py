@@ -21,7 +21,7 @@ from river_amf.explain.experts import (
     ExpertOutputs,
     vote_weights,
 )
-from river_amf.explain.trees import forest_of
+from river_amf.explain.trees import Ensemble, forest_of
 from river_amf.kernels.classification.additive_models import LEAST_SHARE, PRIOR
 from river_amf.kernels.regression.trends import FAST_TERMS, SMOOTH_TERMS
 from river_amf.state.layout import (
@@ -100,7 +100,7 @@ def linear_weights(model: Any) -> pd.DataFrame:
     return table.drop(columns="value")
 
 
-def weights_of(forest: Any, outputs: ExpertOutputs | None = None) -> pd.DataFrame:
+def weights_of(forest: Ensemble, outputs: ExpertOutputs | None = None) -> pd.DataFrame:
     """Return the table of `linear_weights`, with the values of the inputs in a sample beside."""
     rows: list[tuple[Any, ...]] = [*_of_trends(forest, outputs)]
     parts = ["input"] if forest._task == REGRESSION else ["category", "input", "label"]
@@ -122,7 +122,7 @@ def weights_of(forest: Any, outputs: ExpertOutputs | None = None) -> pd.DataFram
 _Input = tuple[str, Hashable | None, Hashable | None, Any, float]
 
 
-def inputs_of(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+def inputs_of(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of all linear models, with weights by label in a classifier."""
     yield from _of_trends(forest, outputs)
     yield from _of_labels(forest, outputs)
@@ -135,10 +135,12 @@ def cosine_places(k: int, n_features: int) -> list[int]:
     return [i for q, end in enumerate(places[1:]) for i in range(places[q] + 2, end)]
 
 
-def _of_labels(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+def _of_labels(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of a classifier's linear models on features."""
+    if not forest._has_learned:
+        return
     arena, features = forest._arena, forest._features
-    linear_models = [] if arena is None else vote_weights(arena)
+    linear_models = vote_weights(arena)
     if LOGISTIC in linear_models:
         values = numbers = np.full(len(features), math.nan)
         if outputs is not None:
@@ -167,14 +169,16 @@ def _of_labels(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
             yield WORDS, word, None, arena.word_weights[slot], sizes.get(slot, math.nan)
 
 
-def _of_additive(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of a classifier's additive experts."""
     # With a sample, profiles are part of the weights, as they differ between labels, and all random
     # Fourier features are one input. Features that share terms share their weights, too.
+    if not forest._has_learned:
+        return
     arena, features = forest._arena, forest._features
     n = min(len(features), MOST_TERMS)
     profiles = None if outputs is None else _profiles(forest, outputs)
-    for k, name in enumerate(ADDITIVE if arena is not None and len(arena.linear_models) else ()):
+    for k, name in enumerate(ADDITIVE if len(arena.linear_models) else ()):
         weights = arena.additive_weights if k == 0 else arena.smooth_weights
         yield name, None, None, weights[:, 0], 1.0
         places = [place_of_term(k, q) for q in range(n + 1)]
@@ -192,7 +196,7 @@ def _of_additive(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]
             yield name, feature, "profile", of_term, value
 
 
-def _profiles(forest: Any, outputs: ExpertOutputs) -> NDArray[np.float64]:
+def _profiles(forest: Ensemble, outputs: ExpertOutputs) -> NDArray[np.float64]:
     """Return the profiles of a sample by feature and label, as `additive_models` adds them up."""
     arena, n_labels = forest._arena, len(forest._labels)
     profiles = np.zeros((len(forest._features), n_labels))
@@ -226,13 +230,13 @@ def _scaled(word: Any, value: float) -> float:
     return min(max(scaled, -largest), largest)
 
 
-def _of_trends(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+def _of_trends(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of a regressor's trends."""
     # With a sample, all random Fourier features are one input. Features that share a slot enter it
     # with either sign; the sum of their profiles has the name of the first of them.
-    arena, features = forest._arena, forest._features
-    if arena is None or not len(arena.trends):
+    if not forest._has_learned or not len(forest._arena.trends):
         return
+    arena, features = forest._arena, forest._features
     n = min(len(features), MOST_SLOTS)
     values, profiles = np.full((2, len(features)), math.nan)
     if outputs is not None:
@@ -243,7 +247,7 @@ def _of_trends(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
         (FAST, arena.fast[0], 1, 2),
         (SMOOTH, arena.smooth[0], 1 + N_WAVES, 1),
     ):
-        yield trend, None, None, weights[0] + forest._labels.origin, 1.0
+        yield trend, None, None, weights[0] + (forest._labels.origin or 0.0), 1.0
         if trend == SMOOTH and outputs is not None:
             added = weights[waves] @ outputs.terms[SMOOTH_TERMS, waves]
             yield trend, None, COSINES, added, 1.0

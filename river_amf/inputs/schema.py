@@ -87,7 +87,7 @@ class Schema:
         fills_mismatches: bool = False,
         warned: set[Hashable] | None = None,
     ) -> None:
-        self.labels: Any = Labels() if labels is None else labels
+        self.labels = Labels() if labels is None else labels
         # slots of words in order of arrival, from 1, as 0 is for the constant 1
         self.words: dict[Hashable, int] | None = None if max_split_words is None else {}
         self._columns: dict[Hashable, int] = {}

@@ -60,8 +60,8 @@ def learn_in_the_end(model, sample, content=None):
             return learn(model, [sample])
         except MemoryError:
             assert content is None or pickle.dumps(model) == content
-            arena = model._arena
-            for field in layout.FIELDS if arena is not None else ():
+            for field in layout.FIELDS if model._has_learned else ():
+                arena = model._arena
                 assert arena.handle[field] == getattr(arena, field).ctypes.data
 
 
