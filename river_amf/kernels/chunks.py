@@ -33,7 +33,7 @@ def row_at(samples: Samples, i: int) -> int:
 
 @kernel
 def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
-    """Begin all samples of a chunk; keep what of the forest they are learned with."""
+    """Begin all samples of a chunk, and keep the targets and intensities for the trees."""
     at = samples.handle
     forest.handle["n_late"] = count_late(forest.settings[0], forest.trees)
     for v in range(len(samples.next_samples)):
@@ -64,8 +64,8 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
 @kernel
 def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: int, end: int) -> int:
     """Predict and learn the samples of a chunk with the trees and linear models from `first` on."""
-    # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there,
-    # also after memory has run out.
+    # Returns DONE, or which capacity is used up. Called again, also after a MemoryError, it resumes
+    # where it stopped.
     votes = samples.votes
     takes_votes = samples.handle["predicts"] or needs_tree_votes(forest.settings[0])
     n_trees = len(forest.trees)

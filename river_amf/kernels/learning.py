@@ -78,10 +78,10 @@ def total_weight(forest: Forest) -> float:
 def learn_sample(
     forest: Forest, sample: int, target: float, weight: float, output: int, slot: int
 ) -> int:
-    """Learn a sample in every tree; return one of `answers`, such as which capacity is used up."""
-    # `target` is the index of the label, or a number. `sample` is the address of (3, n_features)
-    # values: the encoded sample, a buffer for it without outliers, and one for a tree's coding of
-    # it; and of its words, if there are any (`SparseSample`).
+    """Learn a sample in every tree; return DONE or the like, or which capacity is used up."""
+    # `target` is the index of the label, or a number. `sample` is the address of an
+    # `EncodedSample`: of (3, n_features) values, which are the encoded row, a buffer for it without
+    # outliers and one for a tree's coding of it, and then of its words.
     # `output` is that of predict_sample, which may have predicted this very sample. `slot` is the
     # answer of take_pending, or UNSOUGHT. If capacity or memory runs out, the same call continues
     # where this one stopped, once there is more (handle["next_tree"]).

@@ -2,7 +2,7 @@
 
 `learning` takes one sample through all of them, `chunks` all samples of a chunk through each. First
 comes what concerns all trees, then each tree and linear model, and last the vote. Arrays of votes
-are as in `opinion_pool`; of all other arguments, a step gets those of its sample.
+are as in `opinion_pool`; all other arguments are those of one sample.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def begin_sample(
     context: Array,
 ) -> float:
     """Prepare a sample for trees and linear models; count it, and return its weight for them."""
-    # This writes `x` without outliers, and the inputs and votes of trends, unless it has been
-    # predicted before; and the tree targets, split intensities and newest row of the forest. One of
-    # weight 0 is only predicted.
+    # `x` becomes the sample without outliers. Inputs and votes of trends are written, unless they
+    # are there from a prediction. A sample of weight 0 is only predicted; any other also sets the
+    # targets of trees, the split intensities, and the newest row of the store.
     settings, counters, learns = forest.settings[0], forest.counters[0], weight > 0.0
     if learns:
         weight = weigh_sample(forest, weight)
@@ -84,7 +84,7 @@ def take_tree_vote(
     takes_votes: bool,
     context: Array,
 ) -> None:
-    """Write the vote of a tree, of when the sample was predicted if its label is late."""
+    """Write the vote of a tree; for a late label, that from when the sample was predicted."""
     if context[DELAY] > 0.0:
         recall_vote(forest, t, votes[t, i], context)
     elif takes_votes:
@@ -142,7 +142,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Arr
 def end_sample(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
-    """Learn how to pool the votes, which are those of when the sample was predicted."""
+    """Learn how to pool the votes from when the sample was predicted."""
     if forest.settings[0]["learns_vote"]:
         for v in range(len(forest.trees), len(votes) if context[DELAY] > 0.0 else 0):
             recall_vote(forest, v, votes[v, i], context)

@@ -27,7 +27,7 @@ from river_amf.state.layout import MOST_TERMS, N_ADDITIVE, N_COMMON
 ADDITIVE, SMOOTH, RAW, COSINES = 0, 1, 2, 3  # rows of the inputs; the others are profiles by label
 
 COUNT_DECAY = 0.9995  # of the counts of labels in bins
-PRIOR = 5.0  # samples of the overall frequencies in each bin
+PRIOR = 5.0  # weight of the overall frequencies in each bin, in samples
 LEAST_SHARE = 1e-4  # of a label
 COSINE_SCALE = 0.25
 

@@ -16,9 +16,8 @@ def learn_tree(
     forest: Forest, tree: Tree, x: Array, target: float, weight: float, context: Array, row: int
 ) -> int:
     """Learn a sample in one tree; return ENOUGH_CAPACITY, or which capacity is used up."""
-    # If it has, or if memory runs out here, the function can be called again: so far, only boxes
-    # have been extended, so the next walk reaches the same leaf without drawing, and there draws
-    # the same splits.
+    # If it is, or if memory runs out, the function can be called again. So far only boxes have been
+    # extended, so the next walk draws nothing, reaches the same leaf, and draws the same splits.
     settings, state = tree.settings, tree.state
     is_new, spent = state["root"] == NONE, is_spent(settings, state)
     leaf, changed, log_growth = grow(tree, x, row)

@@ -17,7 +17,7 @@ from river_amf.state.layout import N_BINS
 
 MISSING = N_BINS  # the bin of numbers that are missing
 NO_BIN = -1
-FIRST_VALUE = -2  # of a feature, or the first again, as those before it have been forgotten
+FIRST_VALUE = -2  # the bin of the first value of a feature, also after others were forgotten
 EDGE_STEP = 1.5  # in standard deviations, times the weight of the newest value in the standards
 
 place_of = hot(layout.place_of)
@@ -25,7 +25,7 @@ place_of = hot(layout.place_of)
 
 @helper
 def take_bins(forest: Forest, x: Array, learns: bool, standardized: Array) -> None:
-    """Write the bin of each value to the last row, by the standards before it; move the edges."""
+    """Write the bin of each value to the last row, and then move the edges."""
     if len(forest.edges) == 0:
         return
     n_edges, out = N_BINS - 1, standardized[len(standardized) - 1]

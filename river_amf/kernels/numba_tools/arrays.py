@@ -32,7 +32,7 @@ Forest = Any  # a view of the arrays of `layout.FIELDS`, and of the handle
 Samples = Any  # the same for `layout.BLOCK_FIELDS`
 # One tree's part of a forest: the arrays that have an axis of trees, its record `state`, the
 # `settings`, its index `t`, its split `intensity` for the sample that is being learned, and those
-# `given` by the forest, which it may follow from (`tree.gains`).
+# `given` by the forest, from which it may follow (`tree.gains`).
 Tree = Any
 
 
@@ -77,7 +77,7 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
 
 @hot
 def inputs_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]:
-    """Return the others: standardized sample, inputs of linear models, terms of trends."""
+    """Return the others: standardized sample, inputs of both kinds of models, terms of trends."""
     at = forest.handle
     standardized = at["standardized_row_capacity"], forest.intensity.shape[1]
     inputs = at["gradient_model_capacity"], 2, at["input_capacity"]

@@ -32,9 +32,9 @@ from river_amf.kernels.regression.target_pool import (
 )
 from river_amf.state.layout import LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAVES
 
-# The rows of terms of a sample: raw cosines; what the smooth trend takes, which is the constant 1,
-# the cosines standardized and the features standardized; and what the fast one takes, which is the
-# constant 1, and a standardized value and a profile for each feature. The others are scratch.
+# The rows of terms of a sample. RAW: the cosines. SMOOTH_TERMS: 1, the standardized cosines, the
+# standardized features. FAST_TERMS: 1, and for each feature its standardized value and its profile.
+# The others are scratch.
 RAW, SMOOTH_TERMS, FAST_TERMS, VOTERS, STEP, SCALE = 0, 1, 2, 3, 4, 5
 FAST, SMOOTH = 0, 1  # the trends
 N_VOTERS = N_TRENDS + 1  # of the stack: the mean of the targets is one, too
@@ -114,7 +114,7 @@ def take_terms(forest: Forest, x: Array, z: Array, terms: Array) -> None:
 
 @hot
 def n_slots_of(forest: Forest) -> int:
-    """Return how many terms each kind of inputs from single features takes."""
+    """Return how many slots the features have."""
     return min(forest.settings[0]["n_features"], MOST_SLOTS)
 
 

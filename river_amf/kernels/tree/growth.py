@@ -39,9 +39,9 @@ def grow(tree: Tree, x: Array, row: int) -> tuple[int, int, float]:
 @hot
 def descend(tree: Tree, x: Array) -> tuple[int, float, int]:
     """Walk x down to a leaf, or to where the process splits, extending the boxes on the way."""
-    # Returns the node and the time at which it gets a new parent, or NEVER if it is a leaf that
-    # takes x without a split [MF, algorithm 4; AMF, algorithm 3]; and if the tree is full, the node
-    # whose split makes room, without which the node is not split either.
+    # Returns the node, the time at which it gets a new parent, and in a full tree the node whose
+    # split is undone to make room. The time is NEVER if it is a leaf that takes x without a split
+    # [MF, algorithm 4; AMF, algorithm 3]. If nothing makes room, the box is extended instead.
     n_features = tree.settings["n_features"]
     is_full = structure.is_spent(tree.settings, tree.state)
     n_missing = structure.count_missing(x, n_features)
