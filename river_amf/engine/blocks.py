@@ -271,7 +271,7 @@ class _Learner:
 def _run_chunk(
     engine: Engine, block: EncodedBlock, rows: range, n_jobs: int, parts: list[Guarded]
 ) -> None:
-    """Run some rows through all trees in some threads, from where they have come to."""
+    """Run some rows through all trees in some threads, from where they have stopped."""
     start, stop = rows.start, rows.stop
     if block.stage == UNOPENED:
         kernels.open_chunk(engine.arena, block.address, start, stop)

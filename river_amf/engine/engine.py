@@ -4,8 +4,9 @@ The public classes hold the parameters and the documentation; they pass themselv
 where it needs parameters. `blocks` has the blocks of rows.
 
 Any call may be interrupted between two steps of the interpreter, by an exception from a signal
-handler or when memory runs out. So each change is prepared beside the forest; the other steps are
-one function, `pending`, which may be called again, and with which the next call begins.
+handler or when memory runs out. So each change is prepared beside the forest. All further steps
+are one function, `pending`, which may be called any number of times. If a call is interrupted, the
+next one calls it first.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Engine(Guarded):
         return self.learned.arena
 
     def weight_of(self, tree: int) -> float:
-        """Return the sum of the weights that a tree has learned, of the first that of all."""
+        """Return the sum of the weights that a tree has learned; the first tree has learned all."""
         root = NONE if self.learned.arena is None else int(self.arena.trees["root"][tree])
         return 0.0 if root == NONE else float(self.arena.nodes["n_samples"][tree, root])
 

@@ -101,7 +101,7 @@ def linear_weights(model: Any) -> pd.DataFrame:
 
 
 def weights_of(forest: Ensemble, outputs: ExpertOutputs | None = None) -> pd.DataFrame:
-    """Return the table of `linear_weights`, with the values of the inputs in a sample beside."""
+    """Return the table of `linear_weights`, with a column of the values of a sample."""
     rows: list[tuple[Any, ...]] = [*_of_trends(forest, outputs)]
     parts = ["input"] if forest._task == REGRESSION else ["category", "input", "label"]
     of_labels = *_of_labels(forest, outputs), *_of_additive(forest, outputs)

@@ -150,7 +150,7 @@ class Schema:
 
     @property
     def ignores_new(self) -> bool:
-        """Whether new features are ignored, and that has been said."""
+        """Whether new features are ignored, and a warning has said so."""
         return self.n_free <= 0 and IGNORED in self.warned
 
     def column(self, name: Hashable) -> int | None:

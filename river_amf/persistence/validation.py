@@ -48,7 +48,7 @@ def adopted(arrays: dict[str, Array]) -> dict[str, Array]:
     fields, result = {name: FIELDS[name] for name in COPIED}, {}
     for name in (name for name in arrays if name not in layout.DROPPED):
         if name not in fields:
-            raise FileError(f"has an array {shown(name)}, which this release does not know")
+            raise FileError(f"has an array {shown(name)}, which this release does not have")
         array, axes, dtype = arrays[name], fields[name].axes, np.dtype(fields[name].dtype)
         if array.ndim != len(axes) or not {*array.dtype.descr} <= {*dtype.descr}:
             got = f"it has {array.dtype} and the shape {shown(array.shape)}"

@@ -31,9 +31,10 @@ _FIRST_ROWS = 64
 _FIRST_WORDS = 64
 _FIRST_PENDING = 16
 _SMALL = 2**20  # bytes; arrays up to this size are cheap to move
-# Bytes reserved for the arrays of an axis that take more, and times as much once they are full.
+# Bytes reserved for the arrays along an axis once they are not small. When these are full, _SPARE
+# times their size is reserved.
 _RESERVED = {"node": 2**24, "box": 2**25, "row": 2**24}
-_SPARE = 1 if sys.platform == "win32" else 256  # where what is not used counts, too
+_SPARE = 1 if sys.platform == "win32" else 256  # as unused memory counts there
 _ARRAY_BYTES = sys.getsizeof(np.empty(0))  # around its data
 _PENDING_BYTES = 2**24  # of predictions for delayed labels
 _OF_PENDING = [name for name, field in FIELDS.items() if field.axes[0] == "pending"]
@@ -90,8 +91,8 @@ class PredictionBuffer(NamedTuple):
 class Arena:
     """The arrays of a forest (`FIELDS`) as attributes."""
 
-    # In an array of objects, as memory that is only reserved must not count where river sums up the
-    # sizes of all objects in a pipeline; `__sizeof__` has their sizes.
+    # River sums up the sizes of all objects in a pipeline, but for those in an array of objects. So
+    # reserved memory does not count; `__sizeof__` has what does.
     _arrays = np.array({}, dtype=object)
 
     def __getattr__(self, name: str) -> Array:
@@ -255,7 +256,7 @@ class Arena:
         return self._with_spare(axis, wanted, int(self.settings["max_nodes"][0]))
 
     def _with_spare(self, axis: str, wanted: int, most: int) -> Arena:
-        """Return an arena with at least a wanted length of an axis, and if it is large far more."""
+        """Return an arena with a wanted length of an axis, or far more if its arrays are large."""
         # Memory costs nothing until it is written to. Copies made later would take long.
         arrays = [getattr(self, name) for name, field in FIELDS.items() if axis in field.axes]
         n_bytes, first = sum(array.nbytes for array in arrays), _RESERVED[axis]
