@@ -76,13 +76,13 @@ def prediction_writer(
     file: IO[str], keep: Sequence[str], has_target: bool, model: Any, labels: Sequence[Any]
 ) -> Callable[[Record, Any, Any], None]:
     """Write the titles of a CSV file, and return a function that writes a prediction."""
-    # Beside it are the ends of the interval, or the probability of each label; of more than twenty
-    # labels that of the predicted one.
+    # The ends of the interval or the probability of each label follow; of more than twenty labels
+    # only that of the predicted one.
     is_short, writer = len(labels) <= _MAX_LABELS, csv.writer(file, lineterminator="\n")
     titles = ["lower", "upper"] if has_intervals(model) else []
     if isinstance(model, base.Classifier):
         titles = [f"p({label})" for label in labels] if is_short else ["probability"]
-    is_terminal = file.isatty()  # which obeys control characters
+    is_terminal = file.isatty()  # where control characters have an effect
 
     def write_row(*cells: Any) -> None:
         writer.writerow([printable(c) if is_terminal and type(c) is str else c for c in cells])

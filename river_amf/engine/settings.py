@@ -18,14 +18,14 @@ from river_amf.parameters import automatic_dirichlet
 from river_amf.state import layout
 from river_amf.state.arena import Arena, first_arena, set_prior
 
-# The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more).
-# Splitting a leaf of that size takes milliseconds, and determines the weights of its children to a
-# few percent.
+# The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more). To
+# split a leaf of that size takes milliseconds, and gives the weights of its children to a few
+# percent.
 LONGEST_LIST = 2048
-SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so memory is limited
+SHORTER_LIST = 512  # lower bound of that maximum if max_nodes limits the memory
 
-FIRST_ERRORS = 10.0  # weight of a normal law in the counts of errors, at first
-FIRST_LINEAR_WEIGHT = 0.1  # of a linear model in the vote, at first
+FIRST_ERRORS = 10.0  # weight of the normal law that the counts of errors begin with
+FIRST_LINEAR_WEIGHT = 0.1  # weight in the vote that a linear model begins with
 
 NO_LIMIT = 2**31 - 1  # 32-bit links
 

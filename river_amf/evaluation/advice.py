@@ -13,7 +13,7 @@ from river_amf.evaluation.streams import MAX_LABELS, ROWS, shorten
 from river_amf.evaluation.table_files import Table, numbers_among
 from river_amf.inputs.texts import iso_dates, numbers, read_dates
 
-_MANY_ROWS = 100  # of which it is odd that all values differ
+_MANY_ROWS = 100  # rows in which it is odd that all values differ
 _ENOUGH_ROWS = 20  # to call an order or many labels odd
 _NEARLY = 0.9  # of the values
 _MOST_BROKEN = 0.05  # of the rows

@@ -78,23 +78,23 @@ def load_stream(
         Column to predict; by default the column `target`, `class`, `label` or `y`, or else the last
         one. Rows in which it is missing are left out.
     categorical, drop, keep, dates
-        Columns to read as text, even if their values look like numbers or dates; to leave out; to
-        copy to `Stream.records` as they are in the file, dropped ones too; and to read as dates or
-        times in other forms, such as `Jan 1 2000`, `1990-01` or `13:08`. If no column has a name,
-        it is taken for several names with commas between them.
+        Lists of columns. `categorical` ones are read as text, even if their values look like
+        numbers or dates. `drop` leaves columns out. `keep` copies them to `Stream.records` as they
+        are in the file, dropped ones too. `dates` are in other forms, such as `Jan 1 2000`,
+        `1990-01` or `13:08`. A name that no column has counts as several, with commas between.
     limit
         Maximum number of samples, or of rows of a file.
     missing
-        Texts that mean missing values, beside the usual ones.
+        Texts that mean missing values, apart from the usual ones.
     encoding
         Encoding of a file of text, by default UTF-8.
     separator, decimal, thousands, comment
-        Characters of a CSV file: between its fields (by default a comma, semicolon or tab), before
-        the fraction of a number, between its thousands, and at the beginning of lines to leave out.
+        Characters of a CSV file, in this order: between fields (by default a comma, semicolon or
+        tab), before the fraction of a number, between its thousands, before lines to leave out.
     header, no_header, skip_rows
-        The line of a CSV file that has the names of columns, which skips those before; whether the
-        first row is a sample, so that columns are `"0"`, `"1"` and so on; and how many lines to
-        skip at the beginning, but for the header in `header`.
+        `header` is the line of a CSV file that has the names of columns; those before are skipped.
+        With `no_header` the first row is a sample, and columns are `"0"`, `"1"` and so on.
+        `skip_rows` lines at the beginning are skipped, but for that of `header`.
     no_quotes
         Whether quotes of a CSV file are part of the text, rather than around fields.
     date_format, day_first
@@ -338,7 +338,7 @@ def _notes(table: Table, stream: Stream, target: advice.Facts) -> Iterator[str]:
 def _check_columns(
     chosen: Iterable[Any], names: Sequence[str], where: str, noun: str = "column"
 ) -> None:
-    """Raise EvaluationError for a column that there is not."""
+    """Raise EvaluationError for a column that does not exist."""
     for column in chosen:
         if column not in names:
             hint = suggest(str(column), names)

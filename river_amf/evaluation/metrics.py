@@ -132,8 +132,8 @@ def smaller_is_better(column: str) -> bool:
 class Scores:
     """Metrics by name over steps.
 
-    A sample without a prediction is not scored, as in river. In the log-loss, a label that is new
-    to the model is not either, unless the prediction names it.
+    A sample without a prediction is not scored, as in river. Nor does the log-loss count a label
+    that is new to the model, unless the prediction names it.
     """
 
     def __init__(self, metrics: Metrics) -> None:

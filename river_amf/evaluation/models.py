@@ -34,7 +34,7 @@ class ModelsOfTask:
     kind: type[base.Estimator]  # of its models
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
     usual: tuple[str, ...]  # the baselines of a comparison
-    naive_baselines: tuple[str, ...]  # that look at no features, beside all models
+    naive_baselines: tuple[str, ...]  # those that use no features, part of every comparison
 
     def maker(self, name: str, model: Any, stream: streams.Stream, seed: int | None) -> Maker:
         """Return a function that makes a model, with a seed if that is not None."""

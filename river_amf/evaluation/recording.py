@@ -36,8 +36,8 @@ _OTHERS = "(others)"
 _LEAST = 1e-15  # samples, to divide by
 
 _QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]  # of the residuals of a window
-_N_POINTS = 600  # drawn at random from the whole stream,
-_N_LATEST = 200  # and the last ones
+_N_POINTS = 600  # samples drawn at random from the whole stream
+_N_LATEST = 200  # last samples
 
 
 class Run:
@@ -57,13 +57,13 @@ class Run:
         self.n_samples = 0
         # the metrics and costs over the samples learned; NaN if the model failed
         self.figures = dict.fromkeys((*metrics, "us_per_sample", "memory"), math.nan)
-        self.rows: list[dict[str, float]] = []  # of windows: n_samples, metrics and what else
+        self.rows: list[dict[str, float]] = []  # for each window n_samples, metrics and the state
         self.model: Any = None
         self._seconds = 0.0
         self._scores, self._in_window = Scores(metrics), Scores(metrics)
         self._values = array("d")  # that a report shows, of each sample
-        self._relevance: dict[int, pd.Series] = {}  # of features, by number of samples,
-        self._contributions: dict[int, pd.Series] = {}  # and by that of the sample
+        self._relevance: dict[int, pd.Series] = {}  # of features, by the number of samples
+        self._contributions: dict[int, pd.Series] = {}  # of features, by the number of the sample
         self._detector: Any = drift.ADWIN()  # type: ignore[no-untyped-call]
         self._total, self._n_errors = 0.0, 0  # of finite errors
         self._restarts = 0.0  # before the present window
@@ -136,7 +136,7 @@ class Run:
             self._in_window = Scores(self.metrics)
 
     def _state(self, begin: int) -> dict[str, float]:
-        """Return the state of the model, and what its errors from a sample on say."""
+        """Return the state of the model, and figures of its errors from a sample on."""
         frame, last, row = self._frame(begin), last_step(self.model), dict[str, float]()
         if self._is_regression:
             residual = frame["target"] - frame["prediction"]

@@ -24,7 +24,7 @@ Target = Label | base.typing.RegTarget
 Features = dict[base.typing.FeatureName, Any]
 Sample = tuple[Features, Any]  # of which the second is a Target
 
-ROWS = 1000  # of standard input that settle the columns
+ROWS = 1000  # first rows of standard input, which settle the columns
 MAX_LABELS = 50  # distinct numbers that may be labels
 _MAX_LISTED = 5  # labels in a description
 _WORDS: Any = BagOfWords()  # which only splits texts here
@@ -90,7 +90,7 @@ class Stream:
     kinds
         `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features.
     keep, guess
-        Columns of a file that `records` copies, and why it is that target, if it is a guess.
+        Columns of a file that `records` copies; how the target was guessed, if it was.
     drifts
         Numbers of samples before each drift.
     later
