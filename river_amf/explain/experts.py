@@ -16,9 +16,7 @@ from river_amf.kernels.regression.target_pool import (
     OF_VOTERS,
 )
 from river_amf.state.arena import Arena
-from river_amf.state.layout import LEAF, LOCATION, N_TRENDS
-
-Array = NDArray[Any]
+from river_amf.state.layout import LEAF, LOCATION, N_TRENDS, Array
 
 LOGISTIC, WORDS = "logistic", "words"  # a classifier's linear models on features
 FAST_COSINES = "fast cosines"

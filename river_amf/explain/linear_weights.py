@@ -102,10 +102,13 @@ def linear_weights(model: Any) -> pd.DataFrame:
 
 def weights_of(forest: Ensemble, outputs: ExpertOutputs | None = None) -> pd.DataFrame:
     """Return the table of `linear_weights`, with a column of the values of a sample."""
-    rows: list[tuple[Any, ...]] = [*_of_trends(forest, outputs)]
-    parts = ["input"] if forest._task == REGRESSION else ["category", "input", "label"]
-    of_labels = *_of_labels(forest, outputs), *_of_additive(forest, outputs)
-    for model, feature, category, weights, value in of_labels:
+    rows: list[tuple[Any, ...]] = []
+    is_regression = forest._task == REGRESSION
+    parts = ["input"] if is_regression else ["category", "input", "label"]
+    for model, feature, category, weights, value in inputs_of(forest, outputs):
+        if is_regression:
+            rows.append((model, feature, category, weights, value))
+            continue
         kind = None if feature is None else "value"
         if model in ADDITIVE:
             category, kind = None, category
@@ -124,9 +127,10 @@ _Input = tuple[str, Hashable | None, Hashable | None, Any, float]
 
 def inputs_of(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of all linear models, with weights by label in a classifier."""
-    yield from _of_trends(forest, outputs)
-    yield from _of_labels(forest, outputs)
-    yield from _of_additive(forest, outputs)
+    if forest._has_learned:
+        yield from _of_trends(forest, outputs)
+        yield from _of_labels(forest, outputs)
+        yield from _of_additive(forest, outputs)
 
 
 def cosine_places(k: int, n_features: int) -> list[int]:
@@ -137,8 +141,6 @@ def cosine_places(k: int, n_features: int) -> list[int]:
 
 def _of_labels(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of a classifier's linear models on features."""
-    if not forest._has_learned:
-        return
     arena, features = forest._arena, forest._features
     linear_models = vote_weights(arena)
     if LOGISTIC in linear_models:
@@ -173,8 +175,6 @@ def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_I
     """Yield the inputs of a classifier's additive experts."""
     # With a sample, profiles are part of the weights, as they differ between labels, and all random
     # Fourier features are one input. Features that share terms share their weights, too.
-    if not forest._has_learned:
-        return
     arena, features = forest._arena, forest._features
     n = min(len(features), MOST_TERMS)
     profiles = None if outputs is None else _profiles(forest, outputs)
@@ -234,9 +234,9 @@ def _of_trends(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Inp
     """Yield the inputs of a regressor's trends."""
     # With a sample, all random Fourier features are one input. Features that share a slot enter it
     # with either sign; the sum of their profiles has the name of the first of them.
-    if not forest._has_learned or not len(forest._arena.trends):
-        return
     arena, features = forest._arena, forest._features
+    if not len(arena.trends):
+        return
     n = min(len(features), MOST_SLOTS)
     values, profiles = np.full((2, len(features)), math.nan)
     if outputs is not None:

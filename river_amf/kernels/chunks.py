@@ -9,14 +9,8 @@ whether it is predicted, learned or both, and how far a chunk has come, as it ma
 from __future__ import annotations
 
 from river_amf.kernels import by_kind, steps
-from river_amf.kernels.numba_tools.arrays import (
-    DONE,
-    ENOUGH_CAPACITY,
-    NONE,
-    RELEASED,
-    Forest,
-    Samples,
-)
+from river_amf.kernels.answers import DONE, ENOUGH_CAPACITY, RELEASED
+from river_amf.kernels.numba_tools.arrays import NONE, Forest, Samples
 from river_amf.kernels.numba_tools.compilation import hot, kernel
 from river_amf.kernels.pending import begin_context
 from river_amf.kernels.tree.readiness import needs_tree_votes

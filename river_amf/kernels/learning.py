@@ -7,16 +7,18 @@ import math
 import numpy as np
 
 from river_amf.kernels import by_kind, pending, steps
-from river_amf.kernels.features.intensity import clip_outliers
-from river_amf.kernels.numba_tools.arrays import (
+from river_amf.kernels.answers import (
     DONE,
     ENOUGH_CAPACITY,
     INFINITE,
     LOST,
-    NONE,
     PENDING_FULL,
     RELEASED,
     TOO_HEAVY,
+)
+from river_amf.kernels.features.intensity import clip_outliers
+from river_amf.kernels.numba_tools.arrays import (
+    NONE,
     Array,
     Forest,
     array_at,
@@ -78,7 +80,7 @@ def total_weight(forest: Forest) -> float:
 def learn_sample(
     forest: Forest, sample: int, target: float, weight: float, output: int, slot: int
 ) -> int:
-    """Learn a sample in every tree; return DONE or the like, or which capacity is used up."""
+    """Learn a sample in every tree; return one of `answers`, such as which capacity is used up."""
     # `target` is the index of the label, or a number. `sample` is the address of an
     # `EncodedSample`: of (3, n_features) values, which are the encoded row, a buffer for it without
     # outliers and one for a tree's coding of it, and then of its words.

@@ -7,6 +7,7 @@ a forest between two sizes.
 
 from __future__ import annotations
 
+import itertools
 import math
 import mmap
 import sys
@@ -154,7 +155,8 @@ class Arena:
 
     def _begin_predictions(self) -> None:
         """Allocate the buffer for predictions, of which the size follows from the capacities."""
-        self._places = layout.output_places(self.capacities)
+        sizes = map(math.prod, layout.shapes(self.capacities, OUTPUT_FIELDS).values())
+        self._places = [*itertools.accumulate(sizes, initial=0)]  # in numbers, and the end
         for name, place in zip(OUTPUT_FIELDS, self._places, strict=False):
             self.handle[f"{name}_place"] = 8 * place
         settings, values = self.settings[0], np.zeros(self._places[-1])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -464,12 +462,6 @@ def shapes(
 def place_of(code: float) -> int:
     """Return the place of a category in linear models and profiles, 0 for a missing value."""
     return 0 if code == MISSING_CODE else 1 + int(code)
-
-
-def output_places(lengths: dict[str, int]) -> list[int]:
-    """Return where the arrays of `OUTPUT_FIELDS` begin, in numbers, and where the last one ends."""
-    sizes = map(math.prod, shapes(lengths, OUTPUT_FIELDS).values())
-    return list(itertools.accumulate(sizes, initial=0))
 
 
 def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:

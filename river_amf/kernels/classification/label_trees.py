@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from river_amf.kernels.numba_tools.arrays import ENOUGH_CAPACITY, NONE, Array, Forest, Tree
+from river_amf.kernels.answers import ENOUGH_CAPACITY
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Tree
 from river_amf.kernels.numba_tools.compilation import helper
 from river_amf.kernels.tree.aggregation import aggregate_upwards
 from river_amf.kernels.tree.expansion import expand_leaf

@@ -24,12 +24,6 @@ LEAST_SQUARES = 1e-100
 TINY_ERROR = 0.01  # labels whose probability is off by less take no step
 
 
-@hot
-def timescale_of(v: int) -> int:
-    """Return the timescale at which the inputs of a linear model are standardized."""
-    return 0 if v == LOGISTIC else 1
-
-
 @helper
 def run_linear_model(
     forest: Forest,
@@ -46,7 +40,8 @@ def run_linear_model(
     """Predict a sample with a linear model if it has not been, and learn it if it has a label."""
     vote = votes[len(forest.trees) + v, i]
     if predicts:
-        predict_linear_model(forest, v, x, standardized[timescale_of(v)], inputs[v], vote)
+        timescale = 0 if v == LOGISTIC else 1
+        predict_linear_model(forest, v, x, standardized[timescale], inputs[v], vote)
     if label != NONE:
         learn_linear_model(forest, v, x, inputs[v], vote, label, weight)
 

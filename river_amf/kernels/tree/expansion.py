@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from river_amf.kernels.answers import ENOUGH_CAPACITY
 from river_amf.kernels.numba_tools.arrays import (
-    ENOUGH_CAPACITY,
     NONE,
     UNLISTED,
     Array,
@@ -168,7 +168,8 @@ def draw_splits(tree: Tree, index: int, expansion: Expansion) -> int:
     # hull is boxes[k].
     lengths = expansion.lengths
     budget = structure.splits_left(tree.settings, tree.state)
-    now = structure.time_of(tree, tree.nodes[index])
+    parent = tree.nodes[index]["parent"]
+    now = 0.0 if parent == NONE else tree.nodes[parent]["split_time"]
     n_cell = len(expansion.members)
     n_splits = 0
     follow_gains(tree)

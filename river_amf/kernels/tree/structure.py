@@ -192,13 +192,6 @@ def box_of(tree: Tree, node: Record) -> Array:
     return tree.boxes[node["slot"]]
 
 
-@hot
-def time_of(tree: Tree, node: Record) -> float:
-    """Return the creation time of a node: the time of the split above it, 0 for the root."""
-    parent = node["parent"]
-    return 0.0 if parent == NONE else tree.nodes[parent]["split_time"]
-
-
 @helper
 def set_split(
     tree: Tree, index: int, time: float, feature: int, threshold: float, left: int, right: int
