@@ -84,7 +84,7 @@ CHAIN = [*(({"a": 2.0**-k}, "far") for k in range(300)), ({"a": 0.0}, "near")]
 def test_chain_of_splits_is_drawn_as_with_room():
     model, reference = pair(split_intensity="unit")
     for x, y in [*CHAIN[:120], CHAIN[-1]]:
-        nodes = model._arena.nodes.shape[1] if model._arena else 0
+        nodes = model._arena.nodes.shape[1] if model._has_learned else 0
         model.learn_one(x, y)
         reference.learn_one(x, y)
     assert model._arena.nodes.shape[1] > nodes
