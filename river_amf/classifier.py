@@ -74,7 +74,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         are close to frequencies.
     linear
         Whether a learned vote combines linear models with the trees, each with a weight of its own:
-        a logistic regression on the standardised features and the categories[^6]; one on 100 random
+        a logistic regression on the standardized features and the categories[^6]; one on 100 random
         cosines of the features[^7], compared with the recent past; and two additive models, which
         see how frequent each label is at such values of a feature, the second one also cosines.
         With `absent="zero"`, a logistic regression on all words takes the place of the second. It

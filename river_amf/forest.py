@@ -19,18 +19,15 @@ from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames
 from river_amf.inputs.kinds import check_weight
 from river_amf.inputs.labels import Targets
-from river_amf.inputs.schema import Schema
-from river_amf.parameters import Parameters
 from river_amf.persistence import Saved
 from river_amf.persistence.validation import FileError, adopted
 from river_amf.persistence.values import from_json, to_json
-from river_amf.state import arena
 from river_amf.state.layout import REGRESSION
 
 _ONE = 1.0  # the default weight, recognized by identity, so that it needs no check
 
 
-class Forest(Ensemble, Saved, Parameters):
+class Forest(Ensemble, Saved):
     """Base of the forests; each class has one task, and the parameters that its engine reads."""
 
     _engine: Engine
@@ -43,25 +40,7 @@ class Forest(Ensemble, Saved, Parameters):
 
     @property
     def _has_learned(self) -> bool:
-        return hasattr(self, "_engine") and self._engine.arena is not None
-
-    @property
-    def _features(self) -> Schema:
-        return self._settled.schema
-
-    @property
-    def _labels(self) -> Any:
-        return self._settled.schema.labels
-
-    @property
-    def _arena(self) -> arena.Arena | None:
-        return self._settled.learned.arena
-
-    @property
-    def _settled(self) -> Engine:
-        if self._engine.pending is not None:
-            self._engine.run(int)  # which finishes what an interrupted call has left
-        return self._engine
+        return hasattr(self, "_engine") and self._engine.learned.arena is not None
 
     @property
     def fading_share(self) -> float:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from river_amf.inputs.kinds import shown
-from river_amf.state.layout import CLASSIFICATION, REGRESSION
+from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 LARGEST_PARAMETER = 1e300  # the default bound, within which products with counts stay finite
 LARGEST_INTEGER = 10**300  # the default bound; ints of thousands of digits have no repr
@@ -126,7 +126,7 @@ class Parameter(NamedTuple):
     """The declaration of a parameter of the forests, beside its name and type."""
 
     check: Check
-    task: int | None = None  # the only one with this parameter
+    task: Task | None = None  # the only one with this parameter
     constant: Any = None  # its value in forests of the other task
 
 
@@ -139,7 +139,7 @@ class Parameters(CheckedParameters):
     Each forest writes its signature out; `AMFClassifier` and `AMFRegressor` describe it in full.
     """
 
-    _task: ClassVar[int]  # CLASSIFICATION or REGRESSION
+    _task: ClassVar[Task]
     _always_writable = frozenset({"n_jobs"})
 
     n_estimators: int = _declare(integer(1, MOST_TREES))

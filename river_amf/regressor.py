@@ -13,6 +13,7 @@ from river.conf import Interval
 from river_amf.engine.blocks import BlockAnswers
 from river_amf.forest import Forest
 from river_amf.inputs import frames
+from river_amf.inputs.labels import no_quantiles
 from river_amf.parameters import positive
 from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
@@ -23,7 +24,7 @@ _LEAST_LEVEL = 5e-324  # both of its ends are the median
 check_level = positive(below=1)
 
 
-def _as_end(q: Any) -> tuple[float, bool]:
+def _level_and_side(q: Any) -> tuple[float, bool]:
     """Return the level that ends at a quantile, and whether that is the upper end."""
     check_level("q", q)
     level = round(abs(2.0 * float(q) - 1.0), 12)  # 0.9 of 0.95, too
@@ -257,7 +258,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         >>> low < median < high
         True
         """
-        levels, are_upper = zip(*map(_as_end, np.ravel(q)), strict=True)
+        levels, are_upper = zip(*map(_level_and_side, np.ravel(q)), strict=True)
         ends = self._engine.predict_quantiles(x, levels)
         quantiles = [end[1 + is_upper] for end, is_upper in zip(ends, are_upper, strict=True)]
         return quantiles if np.ndim(q) else quantiles[0]
@@ -321,7 +322,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         0   2.0   2.2
         1   3.0   3.2
         """
-        levels, are_upper = zip(*map(_as_end, np.ravel(q)), strict=True)
+        levels, are_upper = zip(*map(_level_and_side, np.ravel(q)), strict=True)
         frame, ends = self._frame_of(X), self._predict_rows(X, levels)
         quantiles = [end[1 + is_upper] for end, is_upper in zip(ends, are_upper, strict=True)]
         if not np.ndim(q):
@@ -353,7 +354,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def _ends(self, block: BlockAnswers, level: float = 0.0) -> NDArray[np.float64]:
         """Return predictions and quantiles, of shape (3, n_samples), given the forest's answers."""
         ends: NDArray[np.float64] = block.answers[:, [LOCATION, LOWER, UPPER]].T + sum(block.labels)
-        ends[:, block.n_known == 0] = [[0.0], *([q] for q in self._labels.no_quantiles(level))]
+        ends[:, block.n_known == 0] = [[0.0], *([q] for q in no_quantiles(level))]
         return ends
 
 

@@ -159,7 +159,7 @@ def chunks(monkeypatch):
         return stop
 
     monkeypatch.setattr(blocks._Learner, "_learn_chunk", learn_and_note)
-    monkeypatch.setattr(blocks, "_FEW", 2)
+    monkeypatch.setattr(blocks, "_MIN_CHUNK_ROWS", 2)
     yield sizes
     assert sizes, "no chunk was learned"
 

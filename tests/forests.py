@@ -42,8 +42,8 @@ VARIANTS = {
 def pickled(model: Any) -> bytes:
     """Return the pickle of a model, without the predictions whose labels have not come."""
     twin = copy.deepcopy(model)
-    if (arena := twin._arena) is not None:
-        twin._engine.learned = Learned(twin._engine.schema, arena.without_pending())
+    if twin._has_learned:
+        twin._engine.learned = Learned(twin._engine.schema, twin._arena.without_pending())
     return pickle.dumps(twin)
 
 

@@ -370,7 +370,7 @@ class NaiveForest(GrowingForest):
             n_new = len(self.labels) - len(late.votes[0][0])
             of_trees = [[*vote, *[0.0] * n_new] for vote in late.votes[0]]
         if self.vote == "learned":
-            # a new feature is used at once, but standardised by what was before the sample
+            # a new feature is used at once, but standardized by what was before the sample
             row = self.row(tame, {})
             log_votes = self.linear_models.log_votes(row, len(self.labels))
             if late:

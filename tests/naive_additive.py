@@ -167,7 +167,7 @@ class AdditiveModel:
             inputs[:, place] += z.get(j, 0.0)
             inputs[:, place + 1] += terms[:, j]
         if self.cosines:
-            cosines = iter(self.cosines.standardised(z))
+            cosines = iter(self.cosines.standardized(z))
             for place, following in itertools.pairwise([*places, n]):
                 for i in range(place + 2, following):
                     inputs[:, i] = next(cosines)
@@ -214,7 +214,7 @@ class LinearModels:
             self.linear_models += [AdditiveModel(self.profiles, key) for key in (None, keys[-1])]
 
     def z(self, row, timescale):
-        """Standardise the numbers of a sample, by column."""
+        """Standardize the numbers of a sample, by column."""
         standards, new = self.standards[timescale], NumberStandard(timescale)
         return {j: standards.get(j, new).z(value) for j, value in row.numbers.items()}
 

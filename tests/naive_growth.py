@@ -15,12 +15,12 @@ from naive_aggregation import add_up, masses_by_recursion, sigma, softplus, weig
 from naive_features import MASK32, Columns
 from naive_pending import Pending
 
-N_IN_A_ROW = 48  # nodes among which a full tree looks for a split to undo
+N_CANDIDATES = 48  # nodes that a full tree considers when it undoes a split
 KEPT_WEIGHT = 0.9995  # of the share of each weight in the mean of all, at every later sample
-MOST_OPEN = 64  # ways of a prediction that are put off, and
-MOST_VISITS = 400  # nodes that it has visited, from which on it no longer takes both ways
-LEAST_MASS = 1e-4  # below a node of one that has; less stays there
-MORE = 1.0 + 1e-9  # a split is less useful than another if it is so by this factor
+MOST_OPEN = 64  # branches put aside, from which on a prediction takes one way only
+MOST_VISITS = 400  # nodes visited, from which on it does so, too
+LEAST_MASS = 1e-4  # a branch with less mass below a node ends there
+TIE_TOLERANCE = 1.0 + 1e-9  # factor up to which two of them are equal, despite rounding
 
 
 def relative(weights):
@@ -327,14 +327,14 @@ class GrowingTree:
         """
         log_odds, least_useful, largest = self.log_odds(), None, 0.0
         first = int(self.random.uniform() * len(self.places))
-        for k in range(1, N_IN_A_ROW + 1):
+        for k in range(1, N_CANDIDATES + 1):
             other = self.places[(first + k) % len(self.places)]
             if other in (node, above) or other.is_leaf():
                 continue
             if other.left.is_leaf() and other.right.is_leaf():
                 smaller = min(other.left.n_samples(), other.right.n_samples())
                 uselessness = sigma(log_odds[other]) / (1 + smaller)
-                if uselessness > largest * MORE:
+                if uselessness > largest * TIE_TOLERANCE:
                     least_useful, largest = other, uselessness
         if least_useful is None:
             return None

@@ -12,7 +12,7 @@ import numpy as np
 
 from river_amf.state.arena import draw_directions, draw_phases
 
-# standardisation
+# standardization
 SLOW, FAST = 0.001, 0.03  # rates of the two timescales
 LARGEST_INPUT = 4.0
 LEAST_VARIANCE = 1e-28  # in squares of the mean: with less, a feature is constant
@@ -58,7 +58,7 @@ class NumberStandard:
         return not self.variance > LEAST_VARIANCE * self.mean * self.mean
 
     def z(self, value):
-        """Standardise a value; a missing one, and that of a constant, is 0."""
+        """Standardize a value; a missing one, and that of a constant, is 0."""
         if value is None or self.is_constant():
             return 0.0
         return clipped((value - self.mean) / math.sqrt(self.variance), LARGEST_INPUT)
@@ -122,7 +122,7 @@ class LinearModel:
         return LINEAR_STEP * min(1.0, math.sqrt(FEW_INPUTS / max(row.n_columns, 1)))
 
     def inputs(self, row, z):
-        """Return the inputs of a sample by name; z holds its standardised numbers by column."""
+        """Return the inputs of a sample by name; z holds its standardized numbers by column."""
         one_hot = dict.fromkeys(row.categories.items(), 1.0)  # by column and place
         return {"intercept": 1.0, **z, **one_hot}
 
@@ -151,7 +151,7 @@ class LinearModel:
 
 
 class Cosines:
-    """Cosines of standardised numbers in random directions, which are drawn from a key."""
+    """Cosines of standardized numbers in random directions, which are drawn from a key."""
 
     def __init__(self, key, n, scale):
         self.key, self.n, self.scale = key, n, scale
@@ -169,8 +169,8 @@ class Cosines:
         t = self.scale * math.sqrt(min(d, FEW_FEATURES) / d)
         return np.cos(self.phases + t * turns).tolist()
 
-    def standardised(self, z):
-        """Return the standardised cosines."""
+    def standardized(self, z):
+        """Return the standardized cosines."""
         return [standard.z(h) for standard, h in zip(self.standards, self.at(z), strict=True)]
 
     def add(self, z):
@@ -191,8 +191,8 @@ class CosineModel(LinearModel):
         return COSINE_STEP
 
     def inputs(self, row, z):
-        """Return 1 and the standardised cosines."""
-        return {"intercept": 1.0, **dict(enumerate(self.cosines.standardised(z)))}
+        """Return 1 and the standardized cosines."""
+        return {"intercept": 1.0, **dict(enumerate(self.cosines.standardized(z)))}
 
     def learn(self, row, z, label, weight, n_labels):
         """Take a step, then count the cosines."""

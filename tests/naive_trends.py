@@ -37,7 +37,7 @@ STACK_DECAY = 0.999
 STACK_RIDGE = 5.0
 LEAST_SQUARE = 1e-290
 RECENT_DECAYS = 0.3, 0.8
-DOUBT = 4.0  # of the variance between leaves
+LEAF_VARIANCE_PENALTY = 4.0  # of the variance between leaves
 
 # intervals
 N_BINS = 128
@@ -190,7 +190,7 @@ class Trends:
         self.stack = Stack(3)
 
     def z(self, row):
-        """Standardise the numbers of a sample, by column; missing values are 0."""
+        """Standardize the numbers of a sample, by column; missing values are 0."""
         new = NumberStandard(SLOW)
         return {j: self.standards.get(j, new).z(value) for j, value in row.numbers.items()}
 
@@ -200,7 +200,7 @@ class Trends:
         z = folded([of_numbers.get(j, 0.0) for j in range(row.n_columns)])
         e = folded(self.profiles.inputs(row))
         first = [1.0] + [value for pair in zip(z, e, strict=True) for value in pair]
-        return np.array(first), np.array([1.0, *self.cosines.standardised(of_numbers), *z])
+        return np.array(first), np.array([1.0, *self.cosines.standardized(of_numbers), *z])
 
     def predict(self, row):
         """Return P_1, P_2 and T."""
@@ -285,7 +285,7 @@ class Vote:
             leaves = votes.with_trend(votes.leaves)
             voters += groups(leaves)
             squares = self.stack.squares.mean()
-            doubt = DOUBT * pvariance(leaves)
+            doubt = LEAF_VARIANCE_PENALTY * pvariance(leaves)
             agreement = squares / (squares + doubt) if squares > 0 else 0.0
             voters.append(base + agreement * (math.fsum(groups(leaves)) / 2 - base))
         return voters

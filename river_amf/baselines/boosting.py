@@ -11,7 +11,7 @@ from river import base
 
 from river_amf.baselines.preparation import Features, present
 
-_FIRST = 50  # samples before the first training; until `every`, the next is after as many again
+_FIRST = 50  # samples before the first training; then they double, up to `every` more
 _MAX_CATEGORIES = 254  # of a feature, in scikit-learn
 
 

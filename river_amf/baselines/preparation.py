@@ -9,7 +9,7 @@ from river import compose, preprocessing
 
 from river_amf.inputs.kinds import Number, as_number, is_missing, is_number, plain
 
-_OUTERMOST = 3.0  # distance of a number from the mean at most, in standard deviations
+_OUTERMOST = 3.0  # standard deviations from the mean, to which numbers are clipped
 
 Features = dict[Any, Any]
 

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_stream_arguments(parser)
     usual = "; ".join(f"{name}: {', '.join(task.usual)}" for name, task in TASKS.items())
     about = ". ".join(
-        f"For {task.name}: " + "; ".join(f"{name}: {DESCRIPTIONS[name]}" for name in task.models(1))
+        f"For {task.task}: " + "; ".join(f"{name}: {DESCRIPTIONS[name]}" for name in task.models(1))
         for task in TASKS.values()
     )
     about = f"models to run (default: {usual}). {about}"

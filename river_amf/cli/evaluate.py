@@ -19,8 +19,9 @@ from river_amf.evaluation.models import TASKS, describe
 from river_amf.evaluation.prequential import Step, round_interval, warm_up_model
 from river_amf.evaluation.recording import Run
 from river_amf.evaluation.report import report_of
-from river_amf.evaluation.streams import CLASSIFICATION, ROWS
+from river_amf.evaluation.streams import ROWS
 from river_amf.inputs.encoding import ascending
+from river_amf.state.layout import CLASSIFICATION
 
 DESCRIPTION = (
     "Run one model over a stream: it predicts each sample, then learns it, and metrics are printed"
@@ -107,7 +108,7 @@ def _print_table(
         targets.append(step.y)
         record = next(learned)
         if write is not None:
-            write(record, step.prediction, step.beside)
+            write(record, step.prediction, step.uncertainty)
         if step.n % every == 0:
             show_row(str(step.n), run.measure())
 

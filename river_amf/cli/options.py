@@ -43,7 +43,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
 def add_file_arguments(
     parser: argparse.ArgumentParser, about: str, *, explains: bool = False
 ) -> None:
-    """Add the arguments on a file; few read it in another way, and are explained in one place."""
+    """Add the arguments on a file; the help of rare ones is in one subcommand only."""
     parser.usage = "%(prog)s FILE [OPTIONS]"
 
     def add(name: str, text: str, **kwargs: Any) -> None:
@@ -59,7 +59,7 @@ def add_file_arguments(
     main("--limit", type=positive_int, metavar="N", help="use only the first N rows")
     add(
         "--missing",
-        "texts that mean a missing value, beside an empty field, ?, NA, nan, null and the like;"
+        "further texts that mean a missing value, as an empty field, ?, NA and null do;"
         " --missing=-9,-99 if the first begins with a minus",
         **LIST,
     )
@@ -94,7 +94,7 @@ def _source(text: str) -> str:
 
 def add_keep(parser: argparse.ArgumentParser) -> None:
     """Add the option that copies columns."""
-    parser.add_argument("--keep", **_COLUMNS, help="columns to copy beside the predictions")
+    parser.add_argument("--keep", **_COLUMNS, help="columns to copy next to the predictions")
 
 
 def file_options(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -49,8 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
     write = prediction_writer(sys.stdout, rows.keep, rows.target in names, model, labels)
     predict = predictor(model)
     for record in rows.records():
-        prediction, beside, _ = predict(record.row, record.x)
-        write(record, prediction, beside)
+        prediction, uncertainty, _ = predict(record.row, record.x)
+        write(record, prediction, uncertainty)
         if rows.later is not None:  # for a process that reads them
             sys.stdout.flush()
     return 0
@@ -76,25 +76,25 @@ def prediction_writer(
     file: IO[str], keep: Sequence[str], has_target: bool, model: Any, labels: Sequence[Any]
 ) -> Callable[[Record, Any, Any], None]:
     """Write the titles of a CSV file, and return a function that writes a prediction."""
-    # Beside it are the ends of the interval, or the probability of each label; of more than twenty
-    # labels that of the predicted one.
+    # The ends of the interval or the probability of each label follow; of more than twenty labels
+    # only that of the predicted one.
     is_short, writer = len(labels) <= _MAX_LABELS, csv.writer(file, lineterminator="\n")
     titles = ["lower", "upper"] if has_intervals(model) else []
     if isinstance(model, base.Classifier):
         titles = [f"p({label})" for label in labels] if is_short else ["probability"]
-    is_terminal = file.isatty()  # which obeys control characters
+    is_terminal = file.isatty()  # where control characters have an effect
 
     def write_row(*cells: Any) -> None:
         writer.writerow([printable(c) if is_terminal and type(c) is str else c for c in cells])
 
     write_row("row", *keep, *["target"] * has_target, "prediction", *titles)
 
-    def write(record: Record, prediction: Any, beside: Any) -> None:
+    def write(record: Record, prediction: Any, uncertainty: Any) -> None:
         cells: list[Any] = [None] * len(titles)
-        if isinstance(beside, Interval):
-            cells = [beside.lower, beside.upper]
-        elif beside:
-            cells = [beside.get(label, 0.0) for label in (labels if is_short else [prediction])]
+        if isinstance(uncertainty, Interval):
+            cells = [uncertainty.lower, uncertainty.upper]
+        elif uncertainty:
+            cells = [uncertainty.get(y, 0.0) for y in (labels if is_short else [prediction])]
         target = [record.y] if has_target else []
         write_row(record.row, *record.kept, *target, prediction, *cells)
 

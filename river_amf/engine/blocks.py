@@ -37,9 +37,9 @@ from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID, in_row
 from river_amf.inputs.kinds import check_totals
 from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
-from river_amf.state.arena import Arena, Block
+from river_amf.state.arena import Arena, EncodedBlock
 
-_FEW = 16  # ordinary rows in a row, that are faster one by one
+_MIN_CHUNK_ROWS = 16  # fewer ordinary rows in a row are faster one by one
 _ADDITIVE_COST = 8  # of the additive experts together, in trees
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
@@ -105,14 +105,13 @@ def _predicted(
         for row in np.flatnonzero(are_odd).tolist():
             values[row] = in_row(row, schema.encode_unusual, rows.at(row)).values[0]
         zeros = np.zeros(rows.n_rows)
-        predict_encoded(engine, Block(values, zeros, zeros, answers), n_jobs, keeps)
+        predict_encoded(engine, EncodedBlock(values, zeros, zeros, answers), n_jobs, keeps)
     return answers
 
 
-def predict_encoded(engine: Engine, block: Block, n_jobs: int, keeps: bool) -> None:
+def predict_encoded(engine: Engine, block: EncodedBlock, n_jobs: int, keeps: bool) -> None:
     """Predict encoded rows; if `keeps`, the predictions wait for their labels."""
-    schema, arena = engine.learned
-    assert arena is not None
+    schema, arena = engine.schema, engine.arena
     n_rows = len(block.values)
     if (larger := arena.with_room(n_rows if keeps else 0)) is not arena:
         engine.replace(Learned(schema, larger))
@@ -207,15 +206,15 @@ class _Learner:
         """Learn a row as a single sample; if `predicts`, predict it before."""
         engine, (x, y, weight) = self.engine, self.rows.labeled_at(row)
         self.n_known[row] = len(engine.schema.labels)
-        if self.predicts and engine.arena is not None:
+        if self.predicts and engine.learned.arena is not None:
             answer = in_row(row, engine.raw_answer, x)
             self.answers[row, : len(answer)] = answer
         in_row(row, engine.learn_any, x, y, weight, self.parameters)
 
     def _learn_ordinary(self, rows: range) -> None:
         """Learn some rows, none of which is odd; if `predicts`, predict each one before."""
-        arena, stop = self.engine.arena, rows.start
-        if len(rows) >= _FEW and not (self.predicts and arena.expects_delays):
+        engine, stop = self.engine, rows.start
+        if len(rows) >= _MIN_CHUNK_ROWS and not (self.predicts and engine.arena.expects_delays):
             stop = self._learn_stretch(rows)
         for row in range(stop, rows.stop):  # few, or a feature holds as many categories as it may
             self._learn_odd(row)
@@ -223,8 +222,7 @@ class _Learner:
     def _learn_stretch(self, rows: range) -> int:
         """Learn ordinary rows in chunks, up to the first with a category too many; return it."""
         engine = self.engine
-        schema, arena = engine.learned
-        assert arena is not None
+        schema, arena = engine.schema, engine.arena
         values, new = encode_to_learn(self.rows.columns, rows, schema)
         n_rows = len(values)
         stop = rows.start + n_rows
@@ -234,7 +232,7 @@ class _Learner:
                 engine.width.count(self.rows.at(row), schema)
             some = slice(rows.start, stop)
             targets = schema.labels.encode(self.rows.labels, range(rows.start, stop))
-            block = Block(values, targets, self.rows.weights[some], self.answers[some])
+            block = EncodedBlock(values, targets, self.rows.weights[some], self.answers[some])
             self.n_known[some] = len(schema.labels)
             block.prepare(arena, n_rows, predicts=self.predicts, learns=True)
             done = 0
@@ -242,11 +240,10 @@ class _Learner:
                 done = self._learn_chunk(block, done, new)
         return stop
 
-    def _learn_chunk(self, block: Block, start: int, categories: list[NewCategory]) -> int:
+    def _learn_chunk(self, block: EncodedBlock, start: int, categories: list[NewCategory]) -> int:
         """Learn rows that there is capacity for; return the first of those left."""
         engine = self.engine
-        schema, arena = engine.learned
-        assert arena is not None
+        schema, arena = engine.schema, engine.arena
         arena = arena.with_room(int(self.predicts))
         n_left = len(block.values) - start
         factor = growth_factor(int(arena.n_learned[0]), n_left)
@@ -272,9 +269,9 @@ class _Learner:
 
 
 def _run_chunk(
-    engine: Engine, block: Block, rows: range, n_jobs: int, parts: list[Guarded]
+    engine: Engine, block: EncodedBlock, rows: range, n_jobs: int, parts: list[Guarded]
 ) -> None:
-    """Run some rows through all trees in some threads, from where they have come to."""
+    """Run some rows through all trees in some threads, from where they have stopped."""
     start, stop = rows.start, rows.stop
     if block.stage == UNOPENED:
         kernels.open_chunk(engine.arena, block.address, start, stop)
@@ -290,7 +287,7 @@ def _run_chunk(
 
 
 def _calls(
-    arena: Arena, block: Block, rows: range, n_jobs: int, missing: set[int]
+    arena: Arena, block: EncodedBlock, rows: range, n_jobs: int, missing: set[int]
 ) -> list[Callable[[], None]]:
     """Return calls that run rows through all parts, and add to a set what one has run out of."""
 
@@ -322,13 +319,13 @@ def run_in_threads(calls: Sequence[Callable[[], object]], parts: list[Guarded]) 
 def finish(parts: list[Guarded]) -> None:
     """Make the calls that no thread has begun, or that have failed, and wait for the others."""
     for part in parts:
-        part.run(int)
+        part.finish_pending()
 
 
 def _try(part: Guarded) -> None:
     """Make a call unless it has been made; if it fails, `finish` makes it again."""
     with suppress(BaseException):
-        part.run(int)
+        part.finish_pending()
 
 
 def _n_cores() -> int:

@@ -4,8 +4,9 @@ The public classes hold the parameters and the documentation; they pass themselv
 where it needs parameters. `blocks` has the blocks of rows.
 
 Any call may be interrupted between two steps of the interpreter, by an exception from a signal
-handler or when memory runs out. So each change is prepared beside the forest; the other steps are
-one function, `pending`, which may be called again, and with which the next call begins.
+handler or when memory runs out. So each change is prepared beside the forest. All further steps
+are one function, `pending`, which may be called any number of times. If a call is interrupted, the
+next one calls it first.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from river_amf.explain.experts import ExpertOutputs
 from river_amf.inputs.cautions import Width, warn_of_lost, warn_of_numbers
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
-from river_amf.inputs.labels import Labels, Targets
+from river_amf.inputs.labels import Labels, Targets, no_quantiles
 from river_amf.inputs.schema import Reading, Schema
 from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, TOO_HEAVY, UNSOUGHT
+from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
 
 Predict = Callable[[Any, Any], Any]  # engine, x
@@ -55,27 +57,28 @@ class Engine(Guarded):
         return self.learned.schema
 
     @property
-    def arena(self) -> Any:
-        """The arena, None before the first sample."""
+    def arena(self) -> Arena:
+        """The arena, which there is from the first sample on."""
+        assert self.learned.arena is not None
         return self.learned.arena
 
     def weight_of(self, tree: int) -> float:
-        """Return the sum of the weights that a tree has learned, of the first that of all."""
-        root = NONE if self.arena is None else int(self.arena.trees["root"][tree])
+        """Return the sum of the weights that a tree has learned; the first tree has learned all."""
+        root = NONE if self.learned.arena is None else int(self.arena.trees["root"][tree])
         return 0.0 if root == NONE else float(self.arena.nodes["n_samples"][tree, root])
 
     def nbytes(self) -> int:
         """Return the bytes of the arrays that are not only reserved, of names and categories."""
-        of_arena = 0 if self.arena is None else self.arena.nbytes
+        of_arena = 0 if self.learned.arena is None else self.arena.nbytes
         return of_arena + self.schema.nbytes
 
     def faded_share(self) -> float:
         """Return the mean share of the faded counts in the recent predictions of the trees."""
-        return 0.5 if self.arena is None else float(self.arena.trees["faded_share"].mean())
+        return 0.5 if self.learned.arena is None else float(self.arena.trees["faded_share"].mean())
 
     def extensible(self, parameters: Parameters) -> Learned:
         """Return schema and arena, with columns for words that the kernels have chosen."""
-        if self.arena is None:
+        if self.learned.arena is None:
             schema = self.schema
             return Learned(schema_of(parameters, schema.labels, schema.warned), begin(parameters))
         return with_columns(self.learned) if self._has_chosen() else self.learned
@@ -249,8 +252,7 @@ class Engine(Guarded):
 
     def _predict_encoded(self, x: Any, sample: EncodedSample) -> None:
         """Write the prediction for a sample to the buffer of the arena, or raise if it is bad."""
-        schema, arena = self.learned
-        assert arena is not None
+        schema, arena = self.schema, self.arena
         of_sample = sample.address, arena.output.address
         while (status := kernels.predict_sample(self.arena, *of_sample)) < 0:
             self.enlarge(status)
@@ -259,8 +261,7 @@ class Engine(Guarded):
 
     def raw_answer(self, x: Any, level: float = 0.0) -> list[float]:
         """Return the answer of the kernels, with quantiles at a level unless it is 0."""
-        schema, arena = self.learned
-        assert arena is not None
+        schema, arena = self.schema, self.arena
         sample, answer = schema.encode_any(x), arena.output.answer
         if level:
             answer[LOWER] = level
@@ -275,11 +276,11 @@ class Engine(Guarded):
     def quantiles(self, x: Any, levels: Sequence[float]) -> list[tuple[float, float, float]]:
         """Return the prediction, and the quantiles at both ends, for each of these levels."""
         labels = self.schema.labels
-        if self.arena is None:
+        if self.learned.arena is None:
             prediction = self.predict_any(x)  # raises if the sample is not valid
-            return [(prediction, *labels.no_quantiles(level)) for level in levels]
-        answers = [self.raw_answer(x, level) for level in levels]
-        return [tuple(a[k] + labels.origin for k in (LOCATION, LOWER, UPPER)) for a in answers]
+            return [(prediction, *no_quantiles(level)) for level in levels]
+        answers, origin = [self.raw_answer(x, level) for level in levels], labels.origin or 0.0
+        return [(a[LOCATION] + origin, a[LOWER] + origin, a[UPPER] + origin) for a in answers]
 
     predict_quantiles = exclusive(quantiles)
 
@@ -302,7 +303,7 @@ class Engine(Guarded):
         """Return an engine whose predictions await no labels; learning would corrupt both."""
         twin = type(self)()
         twin.learned = self.learned
-        if self.arena is not None:
+        if self.learned.arena is not None:
             arena = self.arena.replacing({}, {})
             arena.handle["most_pending"] = 0
             twin.learned = Learned(self.schema, arena)
@@ -312,7 +313,7 @@ class Engine(Guarded):
         """Return the outputs of experts for a sample, None before the first; raise if it is bad."""
         reader = self.reader()
         answer = reader.predict_any(x)
-        if reader.arena is None:
+        if reader.learned.arena is None:
             return None
         sample = reader.schema.encode_any(x)
         reader._predict_encoded(x, sample)
@@ -324,7 +325,7 @@ class Engine(Guarded):
 
     def used_arrays(self) -> dict[str, Array]:
         """Return copies of the arrays that belong to copies and files, without empty ones."""
-        if self.arena is None:
+        if self.learned.arena is None:
             return {}
         kernels.compact_rows(self.arena)  # as gaps in the store depend on its capacity
         self.replace(Learned(*self.learned))
@@ -338,7 +339,8 @@ class Engine(Guarded):
         """Learn any sample, and make the closure `learn` if there is none."""
         self.settle()
         self.learn_any(x, y, weight, parameters)
-        is_fast = self.arena is not None and self.schema.words is None and not self.width.n_left
+        schema, arena = self.learned
+        is_fast = arena is not None and schema.words is None and not self.width.n_left
         if is_fast and self.learn is _FIRST_CALLS[1]:
             self.learn = _fast_learn(self.learned)
 
@@ -346,7 +348,8 @@ class Engine(Guarded):
         """Predict any sample, and make the closure `predict` if there is none."""
         self.settle()
         answer = self.predict_any(x)
-        is_fast = self.arena is not None and self.schema.words is None
+        schema, arena = self.learned
+        is_fast = arena is not None and schema.words is None
         if is_fast and self.predict is _FIRST_CALLS[0]:
             self.predict = _fast_predict(self.learned)
         return answer

@@ -63,7 +63,7 @@ def with_columns(learned: Learned) -> Learned:
 def _with_words(
     schema: Schema, arena: Arena, row: Row, max_words: int | None
 ) -> tuple[Schema, Arena, Row]:
-    """Return schema and arena with the new words of a sample, and it without those ignored."""
+    """Return schema and arena with the new words of a row, and the row without ignored ones."""
     # If there are too many words, half of them are forgotten and the rest is renumbered; those of
     # the sample come back as new. It may have more words than the bound; then some are ignored.
     assert schema.words is not None
@@ -101,7 +101,7 @@ def _without_rarest(
 
 
 def with_ready(arena: Arena, wanted: int, factor: float = 2.0) -> tuple[Arena, int]:
-    """Return an arena with capacity for about `wanted` samples, and for how many."""
+    """Return an arena with capacity for some samples, at most `wanted`, and their number."""
     while (n_ready := kernels.ready_samples(arena, wanted)) < 0:
         arena = with_capacity(arena, n_ready, factor)
     return arena, n_ready

@@ -52,6 +52,10 @@ class Guarded:
             self.pending = None
 
     @exclusive
+    def finish_pending(self) -> None:
+        """Do nothing but what an interrupted call has left."""
+
+    @exclusive
     def run(self, call: Callable[..., Result], *arguments: Any) -> Result:
         """Call a function under the lock."""
         return call(*arguments)

@@ -11,20 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.schema import Schema
 from river_amf.parameters import Parameters as Parameters
 from river_amf.parameters import automatic_dirichlet
 from river_amf.state import layout
 from river_amf.state.arena import Arena, first_arena, set_prior
 
-# The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more).
-# Splitting a leaf of that size takes milliseconds, and determines the weights of its children to a
-# few percent.
+# The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more). To
+# split a leaf of that size takes milliseconds, and gives the weights of its children to a few
+# percent.
 LONGEST_LIST = 2048
-SHORTER_LIST = 512  # lower bound of that maximum where max_nodes is set, so memory is limited
+SHORTER_LIST = 512  # lower bound of that maximum if max_nodes limits the memory
 
-FIRST_ERRORS = 10.0  # weight of a normal law in the counts of errors, at first
-FIRST_LINEAR_WEIGHT = 0.1  # of a linear model in the vote, at first
+FIRST_ERRORS = 10.0  # weight of the normal law that the counts of errors begin with
+FIRST_LINEAR_WEIGHT = 0.1  # weight in the vote that a linear model begins with
 
 NO_LIMIT = 2**31 - 1  # 32-bit links
 
@@ -89,7 +90,7 @@ def n_experts_of(parameters: Parameters) -> tuple[int, int]:
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
     """Return the settings that follow from the parameters and the number of classes."""
     settings = np.zeros(1, layout.SETTINGS)
-    settings["task"] = parameters._task
+    settings["is_regression"] = parameters._task == layout.REGRESSION
     settings["largest_total"] = largest_total(parameters)
     settings["weighs_relatively"] = parameters.vote == "learned"
     settings["step"] = parameters.step
@@ -133,7 +134,7 @@ def largest_total(parameters: Parameters) -> float:
     return layout.LARGEST_TOTALS[parameters._task] if is_bounded else sys.float_info.max
 
 
-def schema_of(parameters: Parameters, labels: Any, warned: set[Hashable]) -> Schema:
+def schema_of(parameters: Parameters, labels: Labels | Targets, warned: set[Hashable]) -> Schema:
     """Return the schema of a forest that has not learned any samples."""
     return Schema(
         labels,

@@ -1,4 +1,9 @@
-"""Test-then-train evaluation: streams, files, the evaluation loop, comparisons and reports."""
+"""Test-then-train evaluation of models. Provisional: its names may change in later releases.
+
+`compare` and `report` run models over a stream, and `load_stream` reads one from a file. It also
+takes names: those of river's datasets are in `BUNDLED`. `STREAMS` has streams that drift by name,
+and `TRACKS` these names by the kind of drift.
+"""
 
 from river_amf.evaluation.comparison import Comparison, compare
 from river_amf.evaluation.loading import load_stream

@@ -13,10 +13,10 @@ from river_amf.evaluation.streams import MAX_LABELS, ROWS, shorten
 from river_amf.evaluation.table_files import Table, numbers_among
 from river_amf.inputs.texts import iso_dates, numbers, read_dates
 
-_MANY_ROWS = 100  # of which it is odd that all values differ
+_MANY_ROWS = 100  # rows in which it is odd that all values differ
 _ENOUGH_ROWS = 20  # to call an order or many labels odd
 _NEARLY = 0.9  # of the values
-_FEW = 0.05  # of the rows
+_MOST_BROKEN = 0.05  # of the rows
 _MANY_WORDS = 4  # on average, in a sentence
 _MAX_MARKERS = 5  # distinct texts that may mean missing numbers
 _MAX_UNITS = 3  # of a column, or rows of them under the names of columns
@@ -246,7 +246,7 @@ def on_table(table: Table) -> Iterator[str]:
         yield f"names of columns such as {name!r} look like values: --no-header takes them as such"
     texts = frame[[name for name in names if not types.is_numeric_dtype(frame[name])]]
     broken = texts.map(lambda text: type(text) is str and "\n" in text)
-    if 0 < broken.to_numpy().sum() <= max(1, _FEW * len(frame)):
+    if 0 < broken.to_numpy().sum() <= max(1, _MOST_BROKEN * len(frame)):
         row: Any = broken.any(axis="columns").idxmax()
         yield (
             f"row {row + 1} has line breaks in its {broken.loc[row].idxmax()!r}, as few rows have:"

@@ -22,6 +22,7 @@ from river_amf.evaluation.streams import Sample, Stream
 from river_amf.evaluation.usage_errors import StreamFailure
 from river_amf.inputs.kinds import printable
 from river_amf.parameters import flag, integer
+from river_amf.state.layout import Task
 
 WINDOWS = 50  # by default, approximately
 TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
@@ -102,18 +103,18 @@ def compare(
     limit: int | None = None,
     seed: int | None = None,
     progress: bool = False,
-    task: str | None = None,
+    task: Task | None = None,
     delay: int = 0,
     record: bool = False,
 ) -> Comparison:
     """Run models over one stream, test-then-train, and compare their results.
 
-    The last label and the most frequent one, or for numbers the last value and the mean, are always
-    beside them. The results are those of `river.evaluate.progressive_val_score`, but for the
-    log-loss (see `Comparison`), and without predictions made before the first label: river's score
-    includes a regressor's first one, 0. Samples without a label are skipped. A model that raises an
-    error ends with it in its row, and Ctrl-C ends the comparison with the results so far. A stream,
-    model or metric that cannot be used raises EvaluationError.
+    Two naive baselines are always among them: the last and the most frequent label, or for numbers
+    the last value and the mean. The results are those of `river.evaluate.progressive_val_score`,
+    but for the log-loss (see `Comparison`), and without predictions made before the first label:
+    river's score includes a regressor's first one, 0. Samples without a label are skipped. A model
+    that raises an error ends with it in its row, and Ctrl-C ends the comparison with the results so
+    far. A stream, model or metric that cannot be used raises EvaluationError.
 
     Parameters
     ----------
@@ -142,8 +143,8 @@ def compare(
         Whether to predict labels (`"classification"`) or numbers (`"regression"`); by default that
         of the models, or else of the stream, as in `load_stream`.
     delay
-        Number of predictions from that of a sample, with it, until its label comes, as in river:
-        with 0 or 1 it comes at once.
+        Number of predictions after which the label of a sample comes, its own included, as in
+        river. With 0 or 1 it comes at once.
     record
         Whether to record what `report` shows, with its models.
 

@@ -20,14 +20,12 @@ from river import datasets
 from river.datasets import base
 
 from river_amf.evaluation import advice
-from river_amf.evaluation.models import Task
+from river_amf.evaluation.models import ModelsOfTask
 from river_amf.evaluation.streams import (
-    CLASSIFICATION,
-    REGRESSION,
     ROWS,
-    Rows,
     Sample,
     Stream,
+    TableRows,
     is_quantity,
     shorten,
     task_of_values,
@@ -47,6 +45,7 @@ from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import as_category, is_missing, shown
 from river_amf.inputs.texts import numbers
 from river_amf.parameters import one_of
+from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 _TARGETS = ("target", "class", "label", "y")  # names of targets, the likeliest first
 _check_task = one_of(CLASSIFICATION, REGRESSION, None)
@@ -79,23 +78,23 @@ def load_stream(
         Column to predict; by default the column `target`, `class`, `label` or `y`, or else the last
         one. Rows in which it is missing are left out.
     categorical, drop, keep, dates
-        Columns to read as text, even if their values look like numbers or dates; to leave out; to
-        copy to `Stream.records` as they are in the file, dropped ones too; and to read as dates or
-        times in other forms, such as `Jan 1 2000`, `1990-01` or `13:08`. If no column has a name,
-        it is taken for several names with commas between them.
+        Lists of columns. `categorical` ones are read as text, even if their values look like
+        numbers or dates. `drop` leaves columns out. `keep` copies them to `Stream.records` as they
+        are in the file, dropped ones too. `dates` are in other forms, such as `Jan 1 2000`,
+        `1990-01` or `13:08`. A name that no column has counts as several, with commas between.
     limit
         Maximum number of samples, or of rows of a file.
     missing
-        Texts that mean missing values, beside the usual ones.
+        Texts that mean missing values, apart from the usual ones.
     encoding
         Encoding of a file of text, by default UTF-8.
     separator, decimal, thousands, comment
-        Characters of a CSV file: between its fields (by default a comma, semicolon or tab), before
-        the fraction of a number, between its thousands, and at the beginning of lines to leave out.
+        Characters of a CSV file, in this order: between fields (by default a comma, semicolon or
+        tab), before the fraction of a number, between its thousands, before lines to leave out.
     header, no_header, skip_rows
-        The line of a CSV file that has the names of columns, which skips those before; whether the
-        first row is a sample, so that columns are `"0"`, `"1"` and so on; and how many lines to
-        skip at the beginning, but for the header in `header`.
+        `header` is the line of a CSV file that has the names of columns; those before are skipped.
+        With `no_header` the first row is a sample, and columns are `"0"`, `"1"` and so on.
+        `skip_rows` lines at the beginning are skipped, but for that of `header`.
     no_quotes
         Whether quotes of a CSV file are part of the text, rather than around fields.
     date_format, day_first
@@ -221,11 +220,11 @@ class _Reader:
     kinds: dict[str, str | None]  # of the target and the features, None until it is settled
     text: str | None
     keep: Sequence[str]
-    task: str = CLASSIFICATION
+    task: Task = CLASSIFICATION
     is_labeled: bool = True  # whether rows without a target are left out
     guess: str | None = None
 
-    def _read(self, frame: pd.DataFrame) -> Rows:
+    def _read(self, frame: pd.DataFrame) -> TableRows:
         """Return samples, and settle the kinds of columns."""
         targets, n_rows = pd.Series(None, frame.index, dtype=object), len(frame)
         if self.target in frame:
@@ -244,7 +243,7 @@ class _Reader:
         kept = frame[[*self.keep]]
         if not self.table.is_text:
             kept = kept.astype(object).where(kept.notna(), None).map(as_category)
-        return Rows(columns, targets, self.text, kept, n_rows - len(frame))
+        return TableRows(columns, targets, self.text, kept, n_rows - len(frame))
 
     def _settle(self, column: pd.Series) -> pd.Series:
         name = str(column.name)
@@ -295,8 +294,8 @@ def _choose_columns(
 
 
 def _settle_target(
-    table: Table, target: str, task: str | None, limit: int | None
-) -> tuple[str, str, advice.Facts]:
+    table: Table, target: str, task: Task | None, limit: int | None
+) -> tuple[Task, str, advice.Facts]:
     """Return the task, the kind of the target, and facts about it; or raise EvaluationError."""
     name, column = table.name, table.frame[target]
     labels, kind = settle(column, table)
@@ -325,7 +324,7 @@ def _settle_target(
 
 def _notes(table: Table, stream: Stream, target: advice.Facts) -> Iterator[str]:
     """Yield notes on what seems odd about a file, at most one of a kind."""
-    frame = stream.samples.frame  # type: ignore[union-attr]  # of `Rows`
+    frame = stream.samples.frame  # type: ignore[union-attr]  # of `TableRows`
     features = [
         advice.facts_of(table, name, frame[name], kind)
         for name, kind in stream.kinds.items()
@@ -339,7 +338,7 @@ def _notes(table: Table, stream: Stream, target: advice.Facts) -> Iterator[str]:
 def _check_columns(
     chosen: Iterable[Any], names: Sequence[str], where: str, noun: str = "column"
 ) -> None:
-    """Raise EvaluationError for a column that there is not."""
+    """Raise EvaluationError for a column that does not exist."""
     for column in chosen:
         if column not in names:
             hint = suggest(str(column), names)
@@ -376,8 +375,8 @@ def _read_dataset(dataset: base.Dataset, limit: int | None) -> Stream:
 def read_source(
     dataset: Any,
     limit: int | None = None,
-    task: str | None = None,
-    of_models: Task | None = None,
+    task: Task | None = None,
+    of_models: ModelsOfTask | None = None,
     target: Any = None,
 ) -> Stream:
     """Return the labeled samples of a dataset, and the task that was chosen, or that suits them."""
@@ -388,7 +387,8 @@ def read_source(
         raise EvaluationError(f"{dataset.name} is a stream, which has its target already")
     is_stream = isinstance(dataset, Stream)
     stream: Stream = dataset.complete() if is_stream else _in_memory(dataset, limit, target)
-    if not isinstance(stream.samples, Rows) or (limit is not None and limit < stream.n_samples):
+    is_cut = limit is not None and limit < stream.n_samples
+    if is_cut or not isinstance(stream.samples, TableRows):
         samples = [*itertools.islice(read_pairs(stream.samples), limit)]
         labeled = [(x, y) for x, y in samples if not is_missing(y)]
         n_unlabeled = stream.n_unlabeled + len(samples) - len(labeled)
@@ -401,7 +401,7 @@ def read_source(
     if task is None and of_models is not None and not isinstance(targets[0], str | bool | np.bool_):
         # numbers may be labels: the models decide, but for a column of quantities
         has_quantities = suggested == REGRESSION and (is_stream or stream.target is not None)
-        task = None if has_quantities else of_models.name
+        task = None if has_quantities else of_models.task
     return replace(stream, task=task or suggested)
 
 
@@ -414,13 +414,14 @@ def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
         X, y = dataset
     table = _table_of(X)
     column: Any = None
+    no_task: Any = ""  # `read_source` chooses it
     if table is None:
         if y is not None or not isinstance(X, Iterable):
             raise EvaluationError(
                 "dataset must be a stream or its name, an iterable of pairs (features, label), or a"
                 f" table, with a target if its is not in a column, got {shown(dataset)}"
             )
-        return Stream(name, X, task="")  # type: ignore[arg-type]  # which `read_source` makes a list
+        return Stream(name, X, task=no_task)  # type: ignore[arg-type]  # which `read_source` makes a list
     if isinstance(table, nw.DataFrame) and (y is None or isinstance(y, str | int)):
         names = table.columns
         column = guess_target(names) if y is None else y
@@ -438,7 +439,7 @@ def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
     targets = y if isinstance(y, list | tuple) else np.asarray(y).tolist()
     if not isinstance(targets, list | tuple) or len(targets) != len(xs):
         raise EvaluationError(f"X has {len(xs)} rows, but the target is not as many values")
-    return Stream(name, [*zip(xs, targets, strict=True)], task="", target=column)
+    return Stream(name, [*zip(xs, targets, strict=True)], task=no_task, target=column)
 
 
 def _table_of(X: Any) -> Any:

@@ -15,9 +15,10 @@ from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa, ConfusionMatrix
 from river.metrics.base import BinaryMetric, ClassificationMetric, MeanMetric, RegressionMetric
 
 from river_amf.evaluation.prequential import Step
-from river_amf.evaluation.streams import CLASSIFICATION, REGRESSION, Stream
+from river_amf.evaluation.streams import Stream
 from river_amf.evaluation.usage_errors import EvaluationError, suggest
 from river_amf.inputs.kinds import shown
+from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 Metric = metrics.base.Metric | type[metrics.base.Metric] | str
 Metrics = Mapping[str, metrics.base.Metric]
@@ -67,14 +68,14 @@ class Width(OfIntervals):
 
 
 # the metrics of every table, by column
-TABLES: dict[str, dict[str, Any]] = {
+TABLES: dict[Task, dict[str, Any]] = {
     CLASSIFICATION: {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
     REGRESSION: {"MAE": MAE, "RMSE": RMSE, "R2": R2, "coverage": Coverage, "width": Width},
 }
 
 
 @functools.cache
-def metrics_of(task: str) -> dict[str, Any]:
+def metrics_of(task: Task) -> dict[str, Any]:
     """Return river's metrics for a task that need no arguments and give one number, by name."""
     usable = {}
     for name, metric in vars(metrics).items():
@@ -131,8 +132,8 @@ def smaller_is_better(column: str) -> bool:
 class Scores:
     """Metrics by name over steps.
 
-    A sample without a prediction is not scored, as in river. In the log-loss, a label that is new
-    to the model is not either, unless the prediction names it.
+    A sample without a prediction is not scored, as in river. Nor does the log-loss count a label
+    that is new to the model, unless the prediction names it.
     """
 
     def __init__(self, metrics: Metrics) -> None:
@@ -149,7 +150,7 @@ class Scores:
 
     def add(self, step: Step) -> None:
         """Score a step."""
-        _, y, prediction, beside, is_new, _ = step
+        _, y, prediction, uncertainty, is_new, _ = step
         if prediction is None:
             return
         if self._of_pairs:
@@ -157,13 +158,13 @@ class Scores:
         for name, metric, requires_labels in self._others:
             if requires_labels:
                 metric.update(y, prediction)
-            elif beside is None:  # from now on
+            elif uncertainty is None:  # from now on
                 self._scored.discard(name)
                 continue
-            elif not beside or (is_new and type(metric) is LogLoss and y not in beside):
+            elif not uncertainty or (is_new and type(metric) is LogLoss and y not in uncertainty):
                 continue
             else:
-                metric.update(y, beside)
+                metric.update(y, uncertainty)
             self._scored.add(name)
 
     def get(self) -> dict[str, float]:

@@ -18,6 +18,7 @@ from river_amf.baselines.river_models import MISSING, make_baseline
 from river_amf.evaluation import streams
 from river_amf.evaluation.usage_errors import EvaluationError, error_line, suggest
 from river_amf.inputs.kinds import shown
+from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 Maker = Callable[[], base.Estimator]
 Model = base.Classifier | base.Regressor | Maker | str
@@ -26,14 +27,14 @@ FORESTS = ("amf", "adaptive")  # the baselines of every task that are ours
 
 
 @dataclass(frozen=True)
-class Task:
-    """Classification or regression."""
+class ModelsOfTask:
+    """The models of a task, and its baselines."""
 
-    name: str
+    task: Task
     kind: type[base.Estimator]  # of its models
     models: Callable[[int | None], Mapping[str, Maker]]  # the baselines by name, for a seed
     usual: tuple[str, ...]  # the baselines of a comparison
-    naive_baselines: tuple[str, ...]  # that look at no features, beside all models
+    naive_baselines: tuple[str, ...]  # those that use no features, part of every comparison
 
     def maker(self, name: str, model: Any, stream: streams.Stream, seed: int | None) -> Maker:
         """Return a function that makes a model, with a seed if that is not None."""
@@ -56,12 +57,12 @@ class Task:
         if name in MISSING:
             raise EvaluationError(f"model {name!r} {MISSING[name]}")
         if name not in makers:
-            others = [task for task in TASKS.values() if name in task.models(seed)]
+            others = [other for other in TASKS.values() if name in other.models(seed)]
             what = self._refusal(name, others[0], stream) if others else f"unknown model {name!r}"
             raise EvaluationError(f"{what} ({suggest(name, list(makers))})")
         if stream.text is None or name not in FORESTS:
             return makers[name]
-        if self is REGRESSION:
+        if self.task == REGRESSION:
             raise EvaluationError(
                 f"model {name!r} takes bags of words for labels alone, not for numbers: choose"
                 " another, such as linear, or drop the text"
@@ -72,10 +73,10 @@ class Task:
     def _refusal(self, name: str, other: Any, stream: streams.Stream) -> str:
         """Return why there can be no model of the other task, and what can be done."""
         reason = ""
-        if self is REGRESSION and stream.target is not None:
+        if self.task == REGRESSION and stream.target is not None:
             reason = f", as {stream.target!r} holds numbers such as {stream.targets[0]:g}"
         return (
-            f"model {name!r} is a {other.noun}, but the task is {self.name}{reason}, which needs a"
+            f"model {name!r} is a {other.noun}, but the task is {self.task}{reason}, which needs a"
             f" {self.noun}; task (--task) chooses the other, target (--target) another column"
         )
 
@@ -95,8 +96,8 @@ class Task:
         return model
 
 
-CLASSIFICATION = Task(
-    name=streams.CLASSIFICATION,
+_CLASSIFIERS = ModelsOfTask(
+    task=CLASSIFICATION,
     kind=base.Classifier,
     models=baselines.classifiers,
     usual=(
@@ -105,17 +106,17 @@ CLASSIFICATION = Task(
     ),
     naive_baselines=("last-class", "majority"),
 )
-REGRESSION = Task(
-    name=streams.REGRESSION,
+_REGRESSORS = ModelsOfTask(
+    task=REGRESSION,
     kind=base.Regressor,
     models=baselines.regressors,
     usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", *FORESTS),
     naive_baselines=("last-value", "mean"),
 )
-TASKS = {task.name: task for task in (CLASSIFICATION, REGRESSION)}
+TASKS = {of_task.task: of_task for of_task in (_CLASSIFIERS, _REGRESSORS)}
 
 
-def of_models(models: Iterable[Any]) -> Task | None:
+def of_models(models: Iterable[Any]) -> ModelsOfTask | None:
     """Return the task of the first model or class; names have none."""
     for model in models:
         is_kind: Any = issubclass if isinstance(model, type) else isinstance

@@ -28,7 +28,7 @@ class Step(NamedTuple):
     n: int  # the number of samples learned
     y: Target
     prediction: Target | None  # None if there is none, as before the first label
-    beside: Any  # probabilities or an interval, {} without a prediction, None if the model has none
+    uncertainty: Any  # probabilities or an interval; {} if not predicted, None if not available
     is_new: bool  # whether no such label had been learned when it was predicted
     seconds: float  # to predict and to learn
 
@@ -44,18 +44,18 @@ def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> It
     for n, sample in enumerate(itertools.chain(samples, itertools.repeat(None)), start=1):
         if sample is not None:
             x, y = sample
-            prediction, beside, seconds = predict(n, x)
+            prediction, uncertainty, seconds = predict(n, x)
             if n <= delay:
-                prediction, beside = None, {}
-            waiting.append((n, x, y, prediction, beside, y not in labels, seconds))
+                prediction, uncertainty = None, {}
+            waiting.append((n, x, y, prediction, uncertainty, y not in labels, seconds))
         elif not waiting:
             return
         if n >= delay or sample is None:
-            number, x, y, prediction, beside, is_new, seconds = waiting.popleft()
+            number, x, y, prediction, uncertainty, is_new, seconds = waiting.popleft()
             _, more = timed(number, model.learn_one, x, y)
             if not is_regression:
                 labels.add(y)
-            yield Step(number, y, prediction, beside, is_new, seconds + more)
+            yield Step(number, y, prediction, uncertainty, is_new, seconds + more)
 
 
 test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest would collect it

@@ -36,8 +36,8 @@ _OTHERS = "(others)"
 _LEAST = 1e-15  # samples, to divide by
 
 _QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]  # of the residuals of a window
-_N_POINTS = 600  # drawn at random from the whole stream,
-_N_LATEST = 200  # and the last ones
+_N_POINTS = 600  # samples drawn at random from the whole stream
+_N_LATEST = 200  # last samples
 
 
 class Run:
@@ -57,19 +57,22 @@ class Run:
         self.n_samples = 0
         # the metrics and costs over the samples learned; NaN if the model failed
         self.figures = dict.fromkeys((*metrics, "us_per_sample", "memory"), math.nan)
-        self.rows: list[dict[str, float]] = []  # of windows: n_samples, metrics and what else
+        self.rows: list[dict[str, float]] = []  # for each window n_samples, metrics and the state
         self.model: Any = None
         self._seconds = 0.0
         self._scores, self._in_window = Scores(metrics), Scores(metrics)
         self._values = array("d")  # that a report shows, of each sample
-        self._relevance: dict[int, pd.Series] = {}  # of features, by number of samples,
-        self._contributions: dict[int, pd.Series] = {}  # and by that of the sample
+        self._relevance: dict[int, pd.Series] = {}  # of features, by the number of samples
+        self._contributions: dict[int, pd.Series] = {}  # of features, by the number of the sample
         self._detector: Any = drift.ADWIN()  # type: ignore[no-untyped-call]
         self._total, self._n_errors = 0.0, 0  # of finite errors
         self._restarts = 0.0  # before the present window
 
     def go(
-        self, make: Maker, samples: Iterable[Sample], on_step: Callable[[Step], object] = id
+        self,
+        make: Maker,
+        samples: Iterable[Sample],
+        on_step: Callable[[Step], object] | None = None,
     ) -> None:
         """Make a model and run it, and call a function after each step; all errors are raised."""
         try:
@@ -78,7 +81,8 @@ class Run:
                 samples = self._explained(samples)
             for step in test_then_train(self.model, samples, self.delay):
                 self._add(step)
-                on_step(step)
+                if on_step is not None:
+                    on_step(step)
             self.status = "ok"
         except Exception as error:
             text = str(error) if isinstance(error, EvaluationError) else error_line(error)
@@ -132,7 +136,7 @@ class Run:
             self._in_window = Scores(self.metrics)
 
     def _state(self, begin: int) -> dict[str, float]:
-        """Return the state of the model, and what its errors from a sample on say."""
+        """Return the state of the model, and figures of its errors from a sample on."""
         frame, last, row = self._frame(begin), last_step(self.model), dict[str, float]()
         if self._is_regression:
             residual = frame["target"] - frame["prediction"]
@@ -211,7 +215,7 @@ def _of_label(step: Step) -> tuple[float, ...]:
     label = step.prediction
     if label is None:
         return math.nan, math.nan
-    return float(label == step.y), (step.beside or {}).get(label, math.nan)
+    return float(label == step.y), (step.uncertainty or {}).get(label, math.nan)
 
 
 def _label_tables(frame: pd.DataFrame, pairs: Counter[tuple[Any, Any]]) -> dict[str, pd.DataFrame]:
@@ -257,8 +261,8 @@ _NUMBERS = ("target", "prediction", "lower", "upper")
 def _of_number(step: Step) -> tuple[Any, ...]:
     """Return the target, the prediction and the ends of its interval, NaN where there is none."""
     prediction = math.nan if step.prediction is None else step.prediction
-    if isinstance(step.beside, Interval):
-        return step.y, prediction, step.beside.lower, step.beside.upper
+    if isinstance(step.uncertainty, Interval):
+        return step.y, prediction, step.uncertainty.lower, step.uncertainty.upper
     return step.y, prediction, math.nan, math.nan
 
 

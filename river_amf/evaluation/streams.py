@@ -16,6 +16,7 @@ from river import base
 from river.feature_extraction import BagOfWords
 
 from river_amf.inputs.kinds import as_category, is_real, printable
+from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 Label = base.typing.ClfTarget
 Target = Label | base.typing.RegTarget
@@ -23,10 +24,7 @@ Target = Label | base.typing.RegTarget
 Features = dict[base.typing.FeatureName, Any]
 Sample = tuple[Features, Any]  # of which the second is a Target
 
-CLASSIFICATION = "classification"
-REGRESSION = "regression"
-
-ROWS = 1000  # of standard input that settle the columns
+ROWS = 1000  # first rows of standard input, which settle the columns
 MAX_LABELS = 50  # distinct numbers that may be labels
 _MAX_LISTED = 5  # labels in a description
 _WORDS: Any = BagOfWords()  # which only splits texts here
@@ -42,7 +40,7 @@ class Record(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rows:
+class TableRows:
     """The rows of a table as samples, created one at a time."""
 
     frame: pd.DataFrame  # of features, indexed by the rows of the file from 0
@@ -92,7 +90,7 @@ class Stream:
     kinds
         `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features.
     keep, guess
-        Columns of a file that `records` copies, and why it is that target, if it is a guess.
+        Columns of a file that `records` copies; how the target was guessed, if it was.
     drifts
         Numbers of samples before each drift.
     later
@@ -107,16 +105,16 @@ class Stream:
     """
 
     name: str
-    samples: Sequence[Sample] | Rows = field(repr=False)
+    samples: Sequence[Sample] | TableRows = field(repr=False)
     n_unlabeled: int = 0
-    task: str = CLASSIFICATION
+    task: Task = CLASSIFICATION
     target: str | None = None
     text: str | None = None
     kinds: Mapping[str, str] = field(default_factory=dict, repr=False)
     keep: tuple[str, ...] = ()
     guess: str | None = None
     drifts: tuple[int, ...] = ()
-    later: Iterator[Rows] | None = field(default=None, repr=False)
+    later: Iterator[TableRows] | None = field(default=None, repr=False)
 
     @property
     def n_samples(self) -> int:
@@ -127,7 +125,7 @@ class Stream:
     def targets(self) -> list[Any]:
         """Labels or numbers to predict, without those that are yet to come."""
         rows = self.samples
-        return rows.targets.tolist() if isinstance(rows, Rows) else [y for _, y in rows]
+        return rows.targets.tolist() if isinstance(rows, TableRows) else [y for _, y in rows]
 
     def __iter__(self) -> Iterator[Sample]:
         """Yield the samples from the beginning."""
@@ -140,7 +138,7 @@ class Stream:
         1
         """
         for rows in itertools.chain([self.samples], self.later or ()):
-            if isinstance(rows, Rows):
+            if isinstance(rows, TableRows):
                 yield from rows.records()
             else:
                 yield from (Record(n, x, y) for n, (x, y) in enumerate(rows, start=1))
@@ -187,7 +185,7 @@ class Stream:
         [['a', 'number', 1, 1, '1'], ['target', 'category', 0, 2, 'yes']]
         """
         rows, targets = self.samples, pd.Series(self.targets, dtype=object).infer_objects()
-        frame = rows.frame if isinstance(rows, Rows) else pd.DataFrame([x for x, _ in rows])
+        frame = rows.frame if isinstance(rows, TableRows) else pd.DataFrame([x for x, _ in rows])
         kinds: dict[Any, str] = {**self.kinds}
         if self.text in frame:
             kinds[self.text] = "words"
@@ -226,7 +224,7 @@ def is_quantity(values: pd.Series) -> bool:
     return bool((finite % 1 != 0).any() or finite.nunique() > MAX_LABELS)
 
 
-def task_of_values(values: Sequence[Any]) -> str:
+def task_of_values(values: Sequence[Any]) -> Task:
     """Return the task that targets in memory suggest; texts are labels."""
     if not all(is_real(value) and not isinstance(value, bool | np.bool_) for value in values):
         return CLASSIFICATION

@@ -31,7 +31,7 @@ from river_amf.explain.linear_weights import COSINES, cosine_places, inputs_of
 from river_amf.explain.trees import forest_of
 from river_amf.inputs.invalid import in_row
 from river_amf.kernels.classification import additive_models, linear_models
-from river_amf.kernels.features.standardisation import (
+from river_amf.kernels.features.standardization import (
     LARGEST_SCORE,
     LEAST_VARIANCE,
     MOST_DIRECTIONS,
@@ -130,7 +130,7 @@ def contributions(
     [^1]: Štrumbelj, E., & Kononenko, I. (2014). Explaining prediction models and individual
           predictions with feature contributions. Knowledge and Information Systems, 41(3), 647-665.
     """
-    forest = forest_of(model)
+    forest: Any = forest_of(model)
     one_of("path", "permutations")("method", method)
     if (method == "permutations") != (background is not None):
         raise ValueError("background must be given with method='permutations', and only then")
@@ -175,7 +175,7 @@ def _by_permutations(
     """Return the means of what features change, put into each row in random order."""
     index, reader, labels = _index_of(forest, label), forest._settled.reader(), forest._labels
     answer = reader.predict_any(x)
-    if reader.arena is None:
+    if reader.learned.arena is None:
         return _series([], np.zeros(2), ends_with_rest=False)
     if index is None and forest._task != REGRESSION:
         index = int(np.argmax([*answer.values()]))
@@ -311,7 +311,7 @@ def _of_label_tree(forest: Any, t: int, outputs: ExpertOutputs, n: int) -> Array
 
 def _of_linear_models(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> dict[str, Array]:
     """Return the parts of the scores of linear models on labels, or of trends."""
-    arena, z = forest._arena, outputs.standardised
+    arena, z = forest._arena, outputs.standardized
     width = 1 if forest._task == REGRESSION else len(forest._labels)
     rows = {name: 1 + k for k, name in enumerate(names)}
     parts: dict[str, Array] = {}

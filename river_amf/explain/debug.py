@@ -15,6 +15,7 @@ from river_amf.explain.formatting import categories_text, count_text, counts_tex
 from river_amf.explain.linear_weights import weights_of
 from river_amf.explain.paths import check_tree, walk
 from river_amf.explain.tables import path_of
+from river_amf.explain.trees import Ensemble
 from river_amf.kernels import LINEAR_FLOOR, VOTE_FLOOR
 from river_amf.state.layout import REGRESSION, SPREAD
 
@@ -28,7 +29,7 @@ _STACK = "base + sum of weight x (voter - base)"
 Tables = dict[str, pd.DataFrame]  # by title
 
 
-def explain(forest: Any, x: dict[Any, Any], tree: int | None) -> str:
+def explain(forest: Ensemble, x: dict[Any, Any], tree: int | None) -> str:
     """Return the text of `debug_one` for a forest that no other thread changes."""
     if tree is not None:
         tree = check_tree(forest.n_estimators, tree)
@@ -46,7 +47,7 @@ def explain(forest: Any, x: dict[Any, Any], tree: int | None) -> str:
     return "\n\n".join(parts)
 
 
-def tables_of(forest: Any, x: dict[Any, Any], tree: int | None) -> Tables:
+def tables_of(forest: Ensemble, x: dict[Any, Any], tree: int | None) -> Tables:
     """Return the tables that explain a prediction; none before the first sample."""
     outputs = forest._settled.expert_outputs(x)
     if outputs is None:
@@ -71,7 +72,7 @@ def tables_of(forest: Any, x: dict[Any, Any], tree: int | None) -> Tables:
     return tables
 
 
-def _of_labels(forest: Any, outputs: ExpertOutputs, of_trees: pd.DataFrame) -> Tables:
+def _of_labels(forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame) -> Tables:
     """Return the tables about the prediction of a classifier and its experts."""
     arena, proba = forest._arena, pd.Series(outputs.answer.values())
     best = proba.sort_values(ascending=False, kind="stable")[:_MOST_LABELS]
@@ -107,10 +108,10 @@ def _of_labels(forest: Any, outputs: ExpertOutputs, of_trees: pd.DataFrame) -> T
 
 
 def _of_target(
-    forest: Any, outputs: ExpertOutputs, of_trees: pd.DataFrame, interval: tuple[float, float]
+    forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame, interval: tuple[float, float]
 ) -> Tables:
     """Return the tables about the prediction of a regressor and its voters."""
-    arena, origin = forest._arena, forest._labels.origin
+    arena, origin = forest._arena, forest._labels.origin or 0.0
     ends = dict(zip(("prediction", "lower", "upper"), (outputs.answer, *interval), strict=True))
     tables = {f"Prediction, with an interval of {_LEVEL:.0%}": pd.DataFrame(ends, [""])}
     stacks = experts.stacks(arena, outputs.votes[..., None])
@@ -134,7 +135,7 @@ def _of_target(
     return tables
 
 
-def _contributions(forest: Any, x: dict[Any, Any], outputs: ExpertOutputs) -> Tables:
+def _contributions(forest: Ensemble, x: dict[Any, Any], outputs: ExpertOutputs) -> Tables:
     """Return the table of the largest contributions to the prediction, under its title."""
     title, parts = "Contributions (they sum to the prediction)", contributions_of(forest, x, None)
     if forest._task != REGRESSION:
@@ -170,7 +171,7 @@ def _title(of_input: dict[Any, Any]) -> str:
     return ", ".join(name(part) for part in (feature, kind) if part is not None) or "(constant)"
 
 
-def _path(forest: Any, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.DataFrame:
+def _path(forest: Ensemble, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.DataFrame:
     """Return the path down a tree, with the conditions that the sample meets as index."""
     table = steps[["node", "share", "mass"]].copy()
     if forest._task == REGRESSION:
@@ -183,7 +184,7 @@ def _path(forest: Any, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.DataFr
     return table.set_axis([_condition(forest, step) for step in steps.itertuples()])
 
 
-def _condition(forest: Any, step: Any) -> str:
+def _condition(forest: Ensemble, step: Any) -> str:
     """Return the condition at a split that a sample meets."""
     if step.goes is None:
         return "leaf" if step.feature is None else "hardly any mass left"
@@ -192,7 +193,7 @@ def _condition(forest: Any, step: Any) -> str:
         return f"{feature} missing: {step.goes}"
     if step.categories_left is None:
         return f"{feature} {'<=' if is_left else '>'} {step.threshold}"
-    if step.value not in forest._features.categories(step.feature):
+    if step.value not in (forest._features.categories(step.feature) or ()):
         return f"{feature} has a new category: {step.goes}, by chance"
     categories = categories_text(step.categories_left, step.value)
     return f"{feature} {'in' if is_left else 'not in'} {categories}"

@@ -8,11 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.kernels.regression.target_pool import DOUBT, MARGIN, OF_LAST, OF_TRENDS, OF_VOTERS
+from river_amf.kernels.regression.target_pool import (
+    LEAF_VARIANCE_PENALTY,
+    MARGIN,
+    OF_LAST,
+    OF_TRENDS,
+    OF_VOTERS,
+)
 from river_amf.state.arena import Arena
-from river_amf.state.layout import LEAF, LOCATION, N_TRENDS
-
-Array = NDArray[Any]
+from river_amf.state.layout import LEAF, LOCATION, N_TRENDS, Array
 
 LOGISTIC, WORDS = "logistic", "words"  # a classifier's linear models on features
 FAST_COSINES = "fast cosines"
@@ -26,7 +30,7 @@ class ExpertOutputs(NamedTuple):
     values: Array  # the encoded sample, of shape (n_features,)
     words: Array  # rows of slot and value, of shape (n_words, 2)
     votes: Array  # of shape (n_voters, n_classes); for a learned vote logarithms
-    standardised: Array  # inputs of linear models, (n_timescales, n_features)
+    standardized: Array  # inputs of linear models, (n_timescales, n_features)
     terms: Array  # inputs of trends, see `kernels.regression.trends`
     additive_inputs: Array  # see `kernels.classification.additive_models`
     answer: Any  # the prediction of the forest
@@ -116,7 +120,8 @@ def stacks(arena: Arena, votes: Array) -> dict[str, Stack]:
             leaves, stack = of_trees(arena, votes, LEAF), arena.stacks[OF_VOTERS]
             even, odd = _groups(leaves)
             unit = _mean(stack["error_squares"], stack["weight"])
-            agreement = unit / (unit + DOUBT * leaves.sum(axis=1).var()) if unit > 0.0 else 0.0
+            doubt = LEAF_VARIANCE_PENALTY * leaves.sum(axis=1).var()
+            agreement = unit / (unit + doubt) if unit > 0.0 else 0.0
             agreed = base + agreement * (0.5 * (even + odd) - base)
             voters |= {"even leaves": even, "odd leaves": odd, "leaves that agree": agreed}
         result["voters"] = Stack(base, voters, weights[OF_VOTERS])

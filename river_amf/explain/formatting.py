@@ -8,8 +8,8 @@ from river_amf.inputs.kinds import shown
 
 MISSING = "(missing)"  # in place of a category
 
-_MOST_COUNTS = 4  # maximum numbers of labels in a text of counts,
-_MOST_CATEGORIES = 3  # and of categories in a condition
+_MOST_COUNTS = 4  # labels in a text of counts
+_MOST_CATEGORIES = 3  # categories in a condition
 _WIDEST = 24  # maximum number of characters of a name, a label or a category
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.explain import paths
-from river_amf.explain.trees import forest_of
+from river_amf.explain.trees import Ensemble, forest_of
 from river_amf.state import layout
 from river_amf.state.arena import Arena
 
@@ -60,12 +60,12 @@ def feature_relevance(model: Any) -> pd.Series:
             f"model has split_intensity={forest.split_intensity!r}, but only a forest with "
             "'relevance', such as an AdaptiveAMF*, keeps the relevance of its features"
         )
-    return forest._engine.run(_feature_relevance, forest)  # type: ignore[no-any-return]
+    return forest._engine.run(_feature_relevance, forest)
 
 
-def _feature_relevance(forest: Any) -> pd.Series:
-    arena, names = forest._arena, list(forest._features)
-    values = [] if arena is None else arena.features["relevance"][: len(names)].tolist()
+def _feature_relevance(forest: Ensemble) -> pd.Series:
+    names, has_learned = list(forest._features), forest._has_learned
+    values = forest._arena.features["relevance"][: len(names)].tolist() if has_learned else []
     index = pd.Index(names, dtype=object, tupleize_cols=False)  # tuples as they are
     return pd.Series(values, index, name="relevance", dtype=np.float64)
 
@@ -106,14 +106,14 @@ def feature_importance(model: Any) -> pd.DataFrame:
     True
     """
     forest = forest_of(model)
-    return forest._engine.run(_feature_importance, forest)  # type: ignore[no-any-return]
+    return forest._engine.run(_feature_importance, forest)
 
 
-def _feature_importance(forest: Any) -> pd.DataFrame:
-    arena, relevance = forest._arena, _feature_relevance(forest)
+def _feature_importance(forest: Ensemble) -> pd.DataFrame:
+    relevance = _feature_relevance(forest)
     shares = np.zeros((3, len(relevance)))
-    for tree in range(0 if arena is None else len(arena.trees)):
-        shares += _of_tree(arena, tree)
+    for tree in range(len(forest) if forest._has_learned else 0):
+        shares += _of_tree(forest._arena, tree)
     totals = shares.sum(axis=1, keepdims=True)
     np.divide(shares, totals, out=shares, where=totals > 0.0)
     table = pd.DataFrame(shares.T, relevance.index, ["splits", "mass", "impurity"])
@@ -128,7 +128,7 @@ def _of_tree(arena: Arena, tree: int) -> NDArray[np.float64]:
         return np.zeros((3, n_features))
     total = nodes["n_samples"][int(arena.trees["root"][tree])]
     weight = nodes["n_samples"] / total
-    if arena.task == layout.REGRESSION:
+    if arena.settings["is_regression"][0]:
         impurity = arena.targets[tree, : len(nodes), layout.SQUARES] / total
     else:
         fractions = arena.counts[tree, : len(nodes)] / nodes["n_samples"][:, None]

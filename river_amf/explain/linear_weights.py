@@ -21,7 +21,7 @@ from river_amf.explain.experts import (
     ExpertOutputs,
     vote_weights,
 )
-from river_amf.explain.trees import forest_of
+from river_amf.explain.trees import Ensemble, forest_of
 from river_amf.kernels.classification.additive_models import LEAST_SHARE, PRIOR
 from river_amf.kernels.regression.trends import FAST_TERMS, SMOOTH_TERMS
 from river_amf.state.layout import (
@@ -100,12 +100,15 @@ def linear_weights(model: Any) -> pd.DataFrame:
     return table.drop(columns="value")
 
 
-def weights_of(forest: Any, outputs: ExpertOutputs | None = None) -> pd.DataFrame:
-    """Return the table of `linear_weights`, with the values of the inputs in a sample beside."""
-    rows: list[tuple[Any, ...]] = [*_of_trends(forest, outputs)]
-    parts = ["input"] if forest._task == REGRESSION else ["category", "input", "label"]
-    of_labels = *_of_labels(forest, outputs), *_of_additive(forest, outputs)
-    for model, feature, category, weights, value in of_labels:
+def weights_of(forest: Ensemble, outputs: ExpertOutputs | None = None) -> pd.DataFrame:
+    """Return the table of `linear_weights`, with a column of the values of a sample."""
+    rows: list[tuple[Any, ...]] = []
+    is_regression = forest._task == REGRESSION
+    parts = ["input"] if is_regression else ["category", "input", "label"]
+    for model, feature, category, weights, value in inputs_of(forest, outputs):
+        if is_regression:
+            rows.append((model, feature, category, weights, value))
+            continue
         kind = None if feature is None else "value"
         if model in ADDITIVE:
             category, kind = None, category
@@ -122,11 +125,12 @@ def weights_of(forest: Any, outputs: ExpertOutputs | None = None) -> pd.DataFram
 _Input = tuple[str, Hashable | None, Hashable | None, Any, float]
 
 
-def inputs_of(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+def inputs_of(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of all linear models, with weights by label in a classifier."""
-    yield from _of_trends(forest, outputs)
-    yield from _of_labels(forest, outputs)
-    yield from _of_additive(forest, outputs)
+    if forest._has_learned:
+        yield from _of_trends(forest, outputs)
+        yield from _of_labels(forest, outputs)
+        yield from _of_additive(forest, outputs)
 
 
 def cosine_places(k: int, n_features: int) -> list[int]:
@@ -135,14 +139,14 @@ def cosine_places(k: int, n_features: int) -> list[int]:
     return [i for q, end in enumerate(places[1:]) for i in range(places[q] + 2, end)]
 
 
-def _of_labels(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+def _of_labels(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of a classifier's linear models on features."""
     arena, features = forest._arena, forest._features
-    linear_models = [] if arena is None else vote_weights(arena)
+    linear_models = vote_weights(arena)
     if LOGISTIC in linear_models:
         values = numbers = np.full(len(features), math.nan)
         if outputs is not None:
-            stand_ins, numbers = arena.stand_ins[: len(features)], outputs.standardised[0]
+            stand_ins, numbers = arena.stand_ins[: len(features)], outputs.standardized[0]
             values = np.where(np.isnan(outputs.values), stand_ins, outputs.values)
         weights = arena.linear_coefficients[0]
         of_categories = iter(arena.category_weights)
@@ -167,14 +171,14 @@ def _of_labels(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
             yield WORDS, word, None, arena.word_weights[slot], sizes.get(slot, math.nan)
 
 
-def _of_additive(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of a classifier's additive experts."""
     # With a sample, profiles are part of the weights, as they differ between labels, and all random
     # Fourier features are one input. Features that share terms share their weights, too.
     arena, features = forest._arena, forest._features
     n = min(len(features), MOST_TERMS)
     profiles = None if outputs is None else _profiles(forest, outputs)
-    for k, name in enumerate(ADDITIVE if arena is not None and len(arena.linear_models) else ()):
+    for k, name in enumerate(ADDITIVE if len(arena.linear_models) else ()):
         weights = arena.additive_weights if k == 0 else arena.smooth_weights
         yield name, None, None, weights[:, 0], 1.0
         places = [place_of_term(k, q) for q in range(n + 1)]
@@ -185,14 +189,14 @@ def _of_additive(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]
         for j, feature in enumerate(features):
             z, of_term, value = math.nan, weights[:, places[j % n] + 1], math.nan
             if outputs is not None and profiles is not None:
-                z, value = outputs.standardised[0, j], 1.0
+                z, value = outputs.standardized[0, j], 1.0
                 of_term = of_term[: profiles.shape[1]] * profiles[j]
             if not features.is_categorical[j]:
                 yield name, feature, "value", weights[:, places[j % n]], z
             yield name, feature, "profile", of_term, value
 
 
-def _profiles(forest: Any, outputs: ExpertOutputs) -> NDArray[np.float64]:
+def _profiles(forest: Ensemble, outputs: ExpertOutputs) -> NDArray[np.float64]:
     """Return the profiles of a sample by feature and label, as `additive_models` adds them up."""
     arena, n_labels = forest._arena, len(forest._labels)
     profiles = np.zeros((len(forest._features), n_labels))
@@ -201,7 +205,7 @@ def _profiles(forest: Any, outputs: ExpertOutputs) -> NDArray[np.float64]:
         overall = arena.label_counts[:n_labels] + newest
         overall /= overall.sum()
         prior = PRIOR * newest
-        for j, k in enumerate(outputs.standardised[-1, : len(profiles)].astype(np.int64)):
+        for j, k in enumerate(outputs.standardized[-1, : len(profiles)].astype(np.int64)):
             counts = (
                 next(of_categories) if forest._features.is_categorical[j] else arena.bin_counts[j]
             )
@@ -226,24 +230,24 @@ def _scaled(word: Any, value: float) -> float:
     return min(max(scaled, -largest), largest)
 
 
-def _of_trends(forest: Any, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+def _of_trends(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of a regressor's trends."""
     # With a sample, all random Fourier features are one input. Features that share a slot enter it
     # with either sign; the sum of their profiles has the name of the first of them.
     arena, features = forest._arena, forest._features
-    if arena is None or not len(arena.trends):
+    if not len(arena.trends):
         return
     n = min(len(features), MOST_SLOTS)
     values, profiles = np.full((2, len(features)), math.nan)
     if outputs is not None:
-        values, profiles = outputs.standardised[0], np.zeros(len(features))
+        values, profiles = outputs.standardized[0], np.zeros(len(features))
         profiles[:n] = outputs.terms[FAST_TERMS, 2 : 2 + 2 * n : 2]
     waves = slice(1, 1 + N_WAVES)
     for trend, weights, first, step in (
         (FAST, arena.fast[0], 1, 2),
         (SMOOTH, arena.smooth[0], 1 + N_WAVES, 1),
     ):
-        yield trend, None, None, weights[0] + forest._labels.origin, 1.0
+        yield trend, None, None, weights[0] + (forest._labels.origin or 0.0), 1.0
         if trend == SMOOTH and outputs is not None:
             added = weights[waves] @ outputs.terms[SMOOTH_TERMS, waves]
             yield trend, None, COSINES, added, 1.0

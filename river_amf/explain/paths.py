@@ -20,8 +20,7 @@ from river_amf.inputs.schema import Schema
 from river_amf.kernels.regression.densities import PRIOR_WEIGHT
 from river_amf.state import layout
 from river_amf.state.arena import Arena
-
-Array = NDArray[Any]
+from river_amf.state.layout import Array
 
 _FADED_MEAN = layout.FADED_COUNTS + layout.MEAN
 

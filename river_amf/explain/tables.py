@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from river_amf import kernels
 from river_amf.explain import experts, paths
-from river_amf.explain.trees import forest_of
+from river_amf.explain.trees import Ensemble, forest_of
 from river_amf.state import layout
 
 _OF_NODES = ("node", "parent", "left", "right", "depth", "feature", "threshold", "time")
@@ -68,16 +68,16 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
     """
     forest = forest_of(model)
     tree = paths.check_tree(forest.n_estimators, tree)
-    return forest._engine.run(_node_table, forest, tree)  # type: ignore[no-any-return]
+    return forest._engine.run(_node_table, forest, tree)
 
 
-def _node_table(forest: Any, tree: int) -> pd.DataFrame:
+def _node_table(forest: Ensemble, tree: int) -> pd.DataFrame:
     """Return the table of nodes of a forest that no other thread changes."""
     columns = [*_OF_NODES, "n_samples", "log_odds", *_KEPT[forest._task], *_OF_BOXES]
-    arena = forest._arena
-    n_nodes = 0 if arena is None else int(arena.trees["n_nodes"][tree])
+    n_nodes = int(forest._arena.trees["n_nodes"][tree]) if forest._has_learned else 0
     if n_nodes == 0:
         return pd.DataFrame(columns=columns)
+    arena = forest._arena
     numbers, nodes = np.arange(n_nodes), arena.nodes[tree, :n_nodes]
     depths = np.zeros(n_nodes, np.int64)
     for depth, level in enumerate(paths.levels(nodes, int(arena.trees["root"][tree]))):
@@ -128,7 +128,7 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
           With fading, this is the mixture of plain and faded counts. If `n_classes` is given,
           classes not seen yet have the remaining probability.
         - `estimate`, of a regressor, instead of `proba`: the target by the node alone, the mean of
-          its cell drawn towards the estimate of its parent, as by one more sample. With fading, it
+          its cell drawn toward the estimate of its parent, as by one more sample. With fading, it
           is the mixture of two such estimates; with a trend, that of residuals in trees with odd
           indices.
 
@@ -146,10 +146,10 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
     """
     forest = forest_of(model)
     tree = paths.check_tree(forest.n_estimators, tree)
-    return forest._engine.run(path_of, forest, x, tree)  # type: ignore[no-any-return]
+    return forest._engine.run(path_of, forest, x, tree)
 
 
-def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
+def path_of(forest: Ensemble, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     """Return the table of `path` for a forest that no other thread changes."""
     prediction = "estimate" if forest._task == layout.REGRESSION else "proba"
     columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest._task], prediction]
@@ -182,7 +182,7 @@ def path_of(forest: Any, x: dict[Any, Any], tree: int) -> pd.DataFrame:
     return _frame(table, columns)
 
 
-def _columns(forest: Any, tree: int, numbers: NDArray[np.int64]) -> dict[str, Any]:
+def _columns(forest: Ensemble, tree: int, numbers: NDArray[np.int64]) -> dict[str, Any]:
     """Return the columns on splits and samples of some nodes of a tree."""
     arena, features = forest._arena, forest._features
     nodes, names = arena.nodes[tree, numbers], [*features, None]
@@ -200,13 +200,13 @@ def _columns(forest: Any, tree: int, numbers: NDArray[np.int64]) -> dict[str, An
     return table | {"mean": mean + _origin(forest, tree), "std": std}
 
 
-def _origin(forest: Any, tree: int) -> float:
+def _origin(forest: Ensemble, tree: int) -> float:
     """Return the number that is subtracted from the targets of a tree; residuals have none."""
     is_residual = experts.learns_residual(forest._arena, tree)
-    return 0.0 if is_residual else forest._labels.origin
+    return 0.0 if is_residual else forest._labels.origin or 0.0
 
 
-def _by_label(forest: Any, rows: NDArray[np.float64]) -> list[dict[Hashable, float]]:
+def _by_label(forest: Ensemble, rows: NDArray[np.float64]) -> list[dict[Hashable, float]]:
     """Return rows with a number for each class as dicts, without the classes not seen yet."""
     return [dict(zip(forest._labels, row, strict=False)) for row in rows.tolist()]
 
@@ -217,7 +217,7 @@ def _frame(table: dict[str, Any], columns: list[str]) -> pd.DataFrame:
     return pd.DataFrame({name: pd.Series(table[name], dtype=dtypes[name]) for name in columns})
 
 
-def _box(forest: Any, tree: int, node: Any) -> list[dict[Hashable, float]]:
+def _box(forest: Ensemble, tree: int, node: Any) -> list[dict[Hashable, float]]:
     """Return the ends of a node's box by feature, without those that are missing."""
     arena, names = forest._arena, list(forest._features)
     if node["n_rows"]:  # a leaf that keeps its samples has no stored box

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.explain import experts, paths
+from river_amf.inputs.labels import Labels, Targets
+from river_amf.inputs.schema import Schema
+from river_amf.parameters import Parameters
 from river_amf.state import layout
+from river_amf.state.arena import Arena
 
 
 def _figure(name: str, doc: str) -> Any:
@@ -34,7 +38,7 @@ class Tree:
     (2, 'short')
     """
 
-    forest: Any
+    forest: Ensemble
     index: int
 
     n_nodes = _figure("n_nodes", "Number of nodes; 0 before the first sample or after a restart.")
@@ -48,7 +52,7 @@ class Tree:
     @property
     def summary(self) -> dict[str, float]:
         """All figures, by name."""
-        return self.forest._engine.run(_summary, self.forest, self.index)  # type: ignore[no-any-return]
+        return self.forest._engine.run(_summary, self.forest, self.index)
 
     def predict_proba_one(self, x: dict[Any, Any]) -> dict[Hashable, float]:
         """Predict probabilities of labels by this tree alone, as `AMFClassifier` does.
@@ -57,7 +61,7 @@ class Tree:
         """
         if self.forest._task == layout.REGRESSION:
             raise AttributeError("a tree of a regressor has no probabilities; use predict_one")
-        return self.forest._engine.run(_predict, self.forest, self.index, x)  # type: ignore[no-any-return]
+        return self.forest._engine.run(_predict, self.forest, self.index, x)
 
     def predict_one(self, x: dict[Any, Any]) -> Hashable:
         """Predict the label or target by this tree alone, as the forest's method does.
@@ -74,12 +78,53 @@ class Tree:
         return f"Tree {self.index} of {type(self.forest).__name__}: {figures}"
 
 
-class Ensemble:
-    """Mixin that makes a forest the sequence of its trees."""
+Result = TypeVar("Result")
+
+
+class _Engine(Protocol):
+    """What tables and trees need of the engine (`engine.engine`), which is a layer above."""
+
+    pending: Callable[[], object] | None
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def arena(self) -> Arena: ...
+
+    def finish_pending(self) -> None: ...
+    def run(self, call: Callable[..., Result], *arguments: Any) -> Result: ...
+    def weight_of(self, tree: int) -> float: ...
+    def reader(self) -> Self: ...
+    def quantiles(self, x: Any, levels: Sequence[float]) -> list[tuple[float, float, float]]: ...
+    def expert_outputs(self, x: Any) -> experts.ExpertOutputs | None: ...
+
+
+class Ensemble(Parameters):
+    """A forest as the sequence of its trees, and as tables and texts see it."""
 
     # A forest has at least one tree, even before its first sample, so it is always true.
 
-    def __len__(self: Any) -> int:
+    _engine: _Engine
+
+    @property
+    def _settled(self) -> _Engine:
+        if self._engine.pending is not None:
+            self._engine.finish_pending()
+        return self._engine
+
+    @property
+    def _features(self) -> Schema:
+        return self._settled.schema
+
+    @property
+    def _labels(self) -> Labels | Targets:
+        return self._settled.schema.labels
+
+    @property
+    def _arena(self) -> Arena:
+        return self._settled.arena
+
+    def __len__(self) -> int:
         """Return the number of trees."""
         return int(self.n_estimators)
 
@@ -91,16 +136,16 @@ class Ensemble:
         return [Tree(self, k) for k in range(len(self))][index]
 
     @property
-    def n_nodes(self: Any) -> int:
+    def n_nodes(self) -> int:
         """Number of nodes of all trees."""
         return int(self._engine.run(_counters, self, "n_nodes").sum())
 
     @property
-    def n_samples(self: Any) -> float:
+    def n_samples(self) -> float:
         """Sum of the weights of the samples learned, by default their number; see `learn_one`."""
         return float(self._engine.run(self._engine.weight_of, 0))  # the first tree never restarts
 
-    def n_drifts_detected(self: Any, tree_id: int | None = None) -> int:
+    def n_drifts_detected(self, tree_id: int | None = None) -> int:
         """Return the number of restarts of a tree, or of all, as river's `ARFClassifier` has it.
 
         Only trees with odd indices can restart, and only with a `drift_threshold`.
@@ -124,9 +169,9 @@ def river_model(model: Any) -> Any:
     return model if fitted is None else fitted(model)
 
 
-def forest_of(model: Any) -> Any:
+def forest_of(model: Any) -> Ensemble:
     """Return a forest, or that of a fitted estimator of `river_amf.sklearn`; raise TypeError."""
-    forest = river_model(model)
+    forest: Ensemble = river_model(model)
     # Not isinstance, which is also true of a river pipeline that ends in a forest.
     if not issubclass(type(forest), Ensemble):
         raise TypeError(
@@ -136,17 +181,19 @@ def forest_of(model: Any) -> Any:
     return forest
 
 
-def _counters(forest: Any, name: str) -> NDArray[np.int64]:
+def _counters(forest: Ensemble, name: str) -> NDArray[np.int64]:
     """Return a counter of each tree."""
-    if forest._arena is None:
+    if not forest._has_learned:
         return np.zeros(forest.n_estimators, np.int64)
-    return forest._arena.trees[name].astype(np.int64)  # type: ignore[no-any-return]
+    return forest._arena.trees[name].astype(np.int64)
 
 
-def _summary(forest: Any, index: int) -> dict[str, float]:
+def _summary(forest: Ensemble, index: int) -> dict[str, float]:
     """Return the figures of a tree by name."""
-    arena, n_nodes = forest._arena, int(_counters(forest, "n_nodes")[index])
-    height = len(paths.levels(arena.nodes[index], arena.trees["root"][index])) if n_nodes else 0
+    n_nodes, height = int(_counters(forest, "n_nodes")[index]), 0
+    if n_nodes:
+        arena = forest._arena
+        height = len(paths.levels(arena.nodes[index], arena.trees["root"][index]))
     return {
         "n_nodes": n_nodes,
         "n_branches": n_nodes // 2,
@@ -158,12 +205,13 @@ def _summary(forest: Any, index: int) -> dict[str, float]:
     }
 
 
-def _predict(forest: Any, index: int, x: dict[Any, Any]) -> Any:
+def _predict(forest: Ensemble, index: int, x: dict[Any, Any]) -> Any:
     """Return the target, or the probabilities of the labels, predicted by a tree alone."""
     outputs = forest._engine.expert_outputs(x)
     if outputs is None:
         return forest._labels.no_answer()
     if forest._task == layout.REGRESSION:
-        return float(forest._labels.origin + experts.of_trees(forest._arena, outputs.votes)[index])
+        prediction: float = experts.of_trees(forest._arena, outputs.votes)[index]
+        return prediction + (forest._labels.origin or 0.0)
     proba = experts.predictions(forest._arena, outputs)[index]
     return dict(zip(forest._labels, (proba / proba.sum()).tolist(), strict=True))

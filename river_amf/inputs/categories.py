@@ -61,6 +61,6 @@ class Categories:
         self.codes[category] = code
 
     def use(self, code: float) -> None:
-        """Note that the category of a code is learned, if it is one."""
+        """Note that the category with a code is learned, if there is one."""
         if code in self.used:
             self.used.move_to_end(code)

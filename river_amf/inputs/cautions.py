@@ -1,4 +1,4 @@
-"""Warnings of features that may not be meant so: numbers as texts, too many names, few values."""
+"""Warnings of likely mistakes: numbers as texts, too many names, few values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MANY_FEATURES = 40  # of which samples may have few values
 _FEW_VALUES, _SMALL_SHARE = 10, 0.1
 _N_COUNTED = 64  # samples
 
-# among what is warned of, beside names of features
+# what else than a feature there may have been a warning of
 IGNORED, FEW, LOST = object(), object(), object()
 
 
@@ -77,10 +77,10 @@ def warn_of_lost(warned: set[Hashable]) -> None:
 
 
 class Width:
-    """Whether samples have few values among many features, in the first 64 after these double.
+    """A check that samples do not lack most features, in the first 64 after these double.
 
-    So nothing is counted while the features are the same: neither a stream of dense samples nor an
-    outage of its sensors gives a warning.
+    Nothing is counted while the features stay the same. So dense samples take no time, and sensors
+    that fail give no warning.
     """
 
     def __init__(self) -> None:

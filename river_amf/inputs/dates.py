@@ -18,7 +18,7 @@ _DAY = 86_400_000_000  # microseconds
 
 
 def date_features(x: Any) -> Any:
-    """Replace dates by numbers: trees cannot split a date, but a weekday or a month.
+    """Replace dates by numbers: a tree cannot split a date, but it can split a weekday or a month.
 
     A date `day` becomes `day.weekday` (0 is Monday), `day.month`, `day.day_of_year`, and
     `day.days` since 1970-01-01. If its type has a time, `day.days` has a fraction, and there is

@@ -1,7 +1,7 @@
 """Kinds of values: missing, a number or a category; and what counts as a sample or a weight.
 
-Dates and durations are neither numbers nor categories, because either choice would be wrong
-silently: each date is new, and its unit is a matter of taste.
+Dates and durations are neither numbers nor categories, as either choice would fail silently: as a
+category each date is new, and as a number its unit is arbitrary.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def is_missing(value: object) -> bool:
             return bool(value != value)
         except decimal.InvalidOperation:  # a signaling NaN: an error rather than a missing value
             return False
-    pandas = sys.modules.get("pandas")  # whose NA and NaT there are only once it is imported
+    pandas = sys.modules.get("pandas")  # its NA and NaT exist only once it is imported
     return value is getattr(pandas, "NA", None) or value is getattr(pandas, "NaT", None)
 
 

@@ -21,6 +21,8 @@ _EXACT = 2**53  # integers up to it are exact in float64
 class Labels:
     """The labels seen so far, in order of first appearance."""
 
+    origin: float | None = None  # which only targets have
+
     def __init__(self) -> None:
         self.index: dict[Hashable, int] = {}
 
@@ -198,9 +200,10 @@ class Targets:
         """Return the prediction before the first sample."""
         return 0.0
 
-    def no_quantiles(self, level: float) -> tuple[float, float]:
-        """Return the quantiles before the first sample; of the least level, both are the median."""
-        return (-math.inf, math.inf) if 0.5 * level > 0.0 else (0.0, 0.0)
+
+def no_quantiles(level: float) -> tuple[float, float]:
+    """Return the quantiles before the first sample; of the least level, both are the median."""
+    return (-math.inf, math.inf) if 0.5 * level > 0.0 else (0.0, 0.0)
 
 
 def as_target(y: Any) -> float:

@@ -87,7 +87,7 @@ class Schema:
         fills_mismatches: bool = False,
         warned: set[Hashable] | None = None,
     ) -> None:
-        self.labels: Any = Labels() if labels is None else labels
+        self.labels = Labels() if labels is None else labels
         # slots of words in order of arrival, from 1, as 0 is for the constant 1
         self.words: dict[Hashable, int] | None = None if max_split_words is None else {}
         self._columns: dict[Hashable, int] = {}
@@ -150,7 +150,7 @@ class Schema:
 
     @property
     def ignores_new(self) -> bool:
-        """Whether new features are ignored, and that has been said."""
+        """Whether new features are ignored, and a warning has said so."""
         return self.n_free <= 0 and IGNORED in self.warned
 
     def column(self, name: Hashable) -> int | None:

@@ -1,7 +1,7 @@
 """Texts in tables as numbers, booleans and dates, as people write them.
 
 Each function takes a series of texts, of which none is missing, and a layout: `decimal`,
-`thousands`, `date_format` and `day_first`. What a text is not, is missing in the result.
+`thousands`, `date_format` and `day_first`. A text of another kind is missing in the result.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from river_amf.kernels.features import (
     correlation,
     intensity,
     quantiles,
-    standardisation,
+    standardization,
     unusual_values,
 )
 from river_amf.kernels.numba_tools.compilation import choose, nothing
@@ -28,7 +28,7 @@ pool_votes = choose(nothing, opinion_pool.pool_votes, target_pool.pool_votes)
 learn_vote = choose(nothing, opinion_pool.learn_vote, target_pool.learn_vote)
 weigh_features = choose(nothing, intensity.weigh_features, correlation.weigh_features)
 run_experts = choose(nothing, experts.run_experts, nothing)
-standardise = choose(nothing, standardisation.standardise, standardisation.standardise)
+standardize = choose(nothing, standardization.standardize, standardization.standardize)
 run_additive = choose(nothing, additive_models.run_additive, nothing)
 take_bins = choose(nothing, quantiles.take_bins, nothing)
 run_linear_model = choose(nothing, linear_models.run_linear_model, nothing)

@@ -9,7 +9,8 @@ whether it is predicted, learned or both, and how far a chunk has come, as it ma
 from __future__ import annotations
 
 from river_amf.kernels import by_kind, steps
-from river_amf.kernels.numba_tools.arrays import DONE, NONE, NOTHING, RELEASED, Forest, Samples
+from river_amf.kernels.answers import DONE, ENOUGH_CAPACITY, RELEASED
+from river_amf.kernels.numba_tools.arrays import NONE, Forest, Samples
 from river_amf.kernels.numba_tools.compilation import hot, kernel
 from river_amf.kernels.pending import begin_context
 from river_amf.kernels.tree.readiness import needs_tree_votes
@@ -26,7 +27,7 @@ def row_at(samples: Samples, i: int) -> int:
 
 @kernel
 def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
-    """Begin all samples of a chunk; keep what of the forest they are learned with."""
+    """Begin all samples of a chunk, and keep the targets and intensities for the trees."""
     at = samples.handle
     forest.handle["n_late"] = count_late(forest.settings[0], forest.trees)
     for v in range(len(samples.next_samples)):
@@ -34,7 +35,7 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
     for i in range(start, stop):
         k, target, weight = i - start, samples.targets[i], samples.weights[i]
         values, x, context = samples.values[i], samples.clipped[k], samples.contexts[k]
-        z, terms, votes = samples.standardised[k], samples.terms, samples.votes
+        z, terms, votes = samples.standardized[k], samples.terms, samples.votes
         slot = NONE
         if at["predicts"] and weight > 0.0:
             by_kind.pass_pending(forest, row_at(samples, i), 0)
@@ -57,8 +58,8 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
 @kernel
 def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: int, end: int) -> int:
     """Predict and learn the samples of a chunk with the trees and linear models from `first` on."""
-    # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there,
-    # also after memory has run out.
+    # Returns DONE, or which capacity is used up. Called again, also after a MemoryError, it resumes
+    # where it stopped.
     votes = samples.votes
     takes_votes = samples.handle["predicts"] or needs_tree_votes(forest.settings[0])
     n_trees = len(forest.trees)
@@ -74,7 +75,7 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
                 missing = steps.learn_in_tree(
                     forest, t, x, vote, targets, intensities, weight, context, row
                 )
-                if missing != NOTHING:
+                if missing != ENOUGH_CAPACITY:
                     return missing
         samples.next_samples[t] = stop
     n_gradient_models = len(samples.inputs)
@@ -82,7 +83,7 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
         for i in range(samples.next_samples[n_trees + v], stop):
             k, weight = i - start, samples.weights[i]
             label = int(samples.targets[i]) if weight > 0.0 else NONE
-            x, z, inputs = samples.clipped[k], samples.standardised[k], samples.inputs
+            x, z, inputs = samples.clipped[k], samples.standardized[k], samples.inputs
             if v < n_gradient_models:
                 by_kind.run_linear_model(forest, v, x, z, inputs, votes, k, True, label, weight)
             else:

@@ -7,16 +7,18 @@ import math
 import numpy as np
 
 from river_amf.kernels import by_kind, pending, steps
-from river_amf.kernels.features.intensity import clip_outliers
-from river_amf.kernels.numba_tools.arrays import (
+from river_amf.kernels.answers import (
     DONE,
+    ENOUGH_CAPACITY,
     INFINITE,
     LOST,
-    NONE,
-    NOTHING,
     PENDING_FULL,
     RELEASED,
     TOO_HEAVY,
+)
+from river_amf.kernels.features.intensity import clip_outliers
+from river_amf.kernels.numba_tools.arrays import (
+    NONE,
     Array,
     Forest,
     array_at,
@@ -48,7 +50,7 @@ VISIT = np.dtype(
 
 
 @hot
-def canonicalise(x: Array, n_features: int) -> bool:
+def canonicalize(x: Array, n_features: int) -> bool:
     """Give equal rows equal bytes (-0.0, NaN); return whether no value is infinite."""
     for j in range(n_features):
         value = x[j]
@@ -79,9 +81,9 @@ def learn_sample(
     forest: Forest, sample: int, target: float, weight: float, output: int, slot: int
 ) -> int:
     """Learn a sample in every tree; return one of `answers`, such as which capacity is used up."""
-    # `target` is the index of the label, or a number. `sample` is the address of (3, n_features)
-    # values: the encoded sample, a buffer for it without outliers, and one for a tree's coding of
-    # it; and of its words, if there are any (`SparseSample`).
+    # `target` is the index of the label, or a number. `sample` is the address of an
+    # `EncodedSample`: of (3, n_features) values, which are the encoded row, a buffer for it without
+    # outliers and one for a tree's coding of it, and then of its words.
     # `output` is that of predict_sample, which may have predicted this very sample. `slot` is the
     # answer of take_pending, or UNSOUGHT. If capacity or memory runs out, the same call continues
     # where this one stopped, once there is more (handle["next_tree"]).
@@ -94,7 +96,7 @@ def learn_sample(
         handle["n_late"] = sample_store.count_late(settings, trees)
     keeps_rows = sample_store.is_keeping_rows(settings, trees, handle["n_late"])
     if first_tree == NONE:
-        if not canonicalise(values, n_features):
+        if not canonicalize(values, n_features):
             return INFINITE
         if not (total_weight(forest) + weight <= settings["largest_total"]):
             return TOO_HEAVY
@@ -122,7 +124,7 @@ def learn_sample(
         missing = steps.learn_in_tree(
             forest, t, x, vote, targets, intensities, weight, context, row
         )
-        if missing != NOTHING:
+        if missing != ENOUGH_CAPACITY:
             return missing
     handle["next_tree"] = NONE
     x, predicts, label = clipped, not has_votes, int(target)
@@ -154,7 +156,7 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     proba, made_at, seen = output_of(output, forest)
     z, inputs, additive_inputs, terms = inputs_of(output, forest)
     votes = forest.votes
-    if not canonicalise(values, len(values)):
+    if not canonicalize(values, len(values)):
         return INFINITE
     if pending.lacks_room(forest):
         return PENDING_FULL
@@ -180,7 +182,7 @@ def novelty_of_sample(forest: Forest, sample: int) -> float:
     # `sample` is as in learn_sample, but a category that was never learned is UNSEEN.
     n_features = forest.settings[0]["n_features"]
     values, whole, x = parts_of(sample, n_features)
-    if not canonicalise(values, n_features):
+    if not canonicalize(values, n_features):
         return math.nan
     for j in range(n_features):
         whole[j] = known_value(forest, j, values[j])

@@ -20,11 +20,11 @@ from river_amf.state import layout
 FIT, MISFIT = 2, -2  # what a label adds to the trust in the usual place
 TRUSTED, MOST_TRUST = 8, 16
 PATIENCE = 5  # labels without an equal row before a similar one is looked for
-EVERY = 16  # such labels between two looks at all rows
+EVERY = 16  # labels without an equal row from one search among all rows to the next
 N_AROUND = 32  # rows on each side of the place, which a row is compared with
-SIMILAR = 0.5  # of the mean distance of these rows
-RIVALRY = 8  # labels in favor of another place, on balance, from which on it is the usual one
-N_KEPT = 64  # taken predictions that are kept, and 2 for each that waits
+SIMILAR = 0.5  # share of their mean distance up to which the place is similar
+RIVALRY = 8  # surplus of labels that fit another place better, which makes it the usual one
+N_KEPT = 64  # predictions, plus 2 for each that waits, beyond which taken ones are dropped
 N_LOST = 1000  # labels without a prediction, each after another one was made, before a warning
 
 FIRST_KEY, ZERO = np.uint64(1), np.uint64(0)
@@ -87,7 +87,7 @@ def lacks_room(forest: Forest) -> bool:
 
 @helper
 def open_pending(forest: Forest, key: Word) -> int:
-    """Return the place for a prediction that is made: a new one, or that of the same row before."""
+    """Return the place for a prediction; if the one right before was of an equal row, its place."""
     counters = forest.counters[0]
     if counters["n_pending"] > 0:
         slot = slot_of(forest, 0)
@@ -112,7 +112,7 @@ def open_pending(forest: Forest, key: Word) -> int:
 def note_prediction(
     forest: Forest, row: int, words: int, votes: Array, i: int, answer: Array
 ) -> None:
-    """Keep a prediction, if any are kept: its row, the votes, and what of the forest made them."""
+    """Keep a prediction, if any are kept: its row, its votes, and the values behind them."""
     if forest.handle["most_pending"] == 0:
         return
     settings = forest.settings[0]
@@ -120,20 +120,19 @@ def note_prediction(
     pending, values = forest.pending[slot], array_at(row, (settings["n_features"],), np.float64)
     for j in range(settings["n_features"]):
         forest.pending_rows[slot, j] = values[j]
-    is_regression = settings["task"] == layout.REGRESSION
-    n_known = layout.OF_VOTER if is_regression else settings["n_labels"]
+    n_known = layout.OF_VOTER if settings["is_regression"] else settings["n_labels"]
     for v in range(len(votes)):
         for c in range(n_known):
             forest.pending_votes[slot, v, c] = votes[v, i, c]
     pending["n_known"] = n_known
     pending["fast_error"], pending["slow_error"], pending["last_target"] = recent_values(forest)
-    if is_regression:
+    if settings["is_regression"]:
         pending["location"], pending["spread"] = answer[layout.LOCATION], answer[layout.SPREAD]
 
 
 @helper
 def pass_pending(forest: Forest, row: int, words: int) -> None:
-    """Do what a prediction of a row does whose label comes at once."""
+    """Note a row that is predicted and learned at once."""
     if forest.handle["most_pending"] > 0:
         open_pending(forest, key_of(forest, row, words))
         find_pending(forest, row, words)
@@ -207,7 +206,7 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
 
 @hot
 def begin_context(forest: Forest, slot: int, context: Array) -> None:
-    """Set the delay of a sample's label, given the place of its prediction, and what follows."""
+    """Begin the context of a sample, given the place of its prediction."""
     context[layout.DELAY] = 0.0
     context[layout.PENDING_SLOT] = slot
     if slot != NONE:
@@ -232,15 +231,16 @@ def trust(forest: Forest, evidence: int) -> None:
 
 @hot
 def suppose(forest: Forest, back: int) -> None:
-    """Suppose that a prediction is that of the label: the next label is that of the next one."""
+    """Make a place the usual one: then the next label is that of the next prediction."""
     forest.counters[0]["n_since"] = forest.counters[0]["usual_back"] = back
 
 
 @helper
 def find_equal(forest: Forest, place: int, key: Word) -> int:
     """Return which prediction of an equal row is that of a label, NONE if there is none."""
-    # The one in the usual place, even if it is taken, if the row there is equal; else the nearest
-    # to it that waits; if that is no good, the oldest, and another one is supposed to be in place.
+    # If the row in the usual place is equal, it is that prediction, even if it is taken. Else it is
+    # the nearest that waits, if the place is trusted. If not, it is the oldest, and the place of
+    # one of the equal rows becomes the usual one.
     counters, keys = forest.counters[0], forest.pending_keys
     n_equal, oldest, nearest = 0, NONE, NONE
     for back in range(counters["n_pending"]):
@@ -317,7 +317,7 @@ def find_similar(forest: Forest, place: int, values: Array) -> int:
 
 @hot
 def is_rival(forest: Forest, offset: int) -> bool:
-    """Note how far from the usual place the nearest row is; return whether that is a better one."""
+    """Note the offset of the nearest row from the usual place; return whether to move there."""
     counters = forest.counters[0]
     if offset != 0 and offset == counters["rival"]:
         counters["n_rival"] += 1

@@ -2,16 +2,17 @@
 
 `learning` takes one sample through all of them, `chunks` all samples of a chunk through each. First
 comes what concerns all trees, then each tree and linear model, and last the vote. Arrays of votes
-are as in `opinion_pool`; of all other arguments, a step gets those of its sample.
+are as in `opinion_pool`; all other arguments are those of one sample.
 """
 
 from __future__ import annotations
 
 from river_amf.kernels import by_kind
+from river_amf.kernels.answers import ENOUGH_CAPACITY
 from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vote
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
 from river_amf.kernels.features.sample_weights import weigh_sample
-from river_amf.kernels.numba_tools.arrays import NOTHING, Array, Forest, Tree, tree_of
+from river_amf.kernels.numba_tools.arrays import Array, Forest, Tree, tree_of
 from river_amf.kernels.numba_tools.compilation import hot, view
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import tree_lacks
@@ -24,7 +25,7 @@ def begin_sample(
     forest: Forest,
     values: Array,
     x: Array,
-    standardised: Array,
+    standardized: Array,
     terms: Array,
     votes: Array,
     i: int,
@@ -34,22 +35,22 @@ def begin_sample(
     context: Array,
 ) -> float:
     """Prepare a sample for trees and linear models; count it, and return its weight for them."""
-    # This writes `x` without outliers, and the inputs and votes of trends, unless it has been
-    # predicted before; and the tree targets, split intensities and newest row of the forest. One of
-    # weight 0 is only predicted.
+    # `x` becomes the sample without outliers. Inputs and votes of trends are written, unless they
+    # are there from a prediction. A sample of weight 0 is only predicted; any other also sets the
+    # targets of trees, the split intensities, and the newest row of the store.
     settings, counters, learns = forest.settings[0], forest.counters[0], weight > 0.0
     if learns:
         weight = weigh_sample(forest, weight)
         by_kind.note_jump(forest, target, context)
     by_kind.note_unusual(forest, values, learns, context)
     clip_outliers(forest, values, settings["n_features"], x)
-    by_kind.take_bins(forest, x, learns, standardised)
+    by_kind.take_bins(forest, x, learns, standardized)
     for timescale in range(len(forest.standards)):
-        by_kind.standardise(forest, timescale, x, learns, standardised[timescale])
+        by_kind.standardize(forest, timescale, x, learns, standardized[timescale])
     if learns:
         forest.tree_targets[0] = target
     if settings["n_trends"] > 0:
-        z, of_trends = standardised[0], terms[0]
+        z, of_trends = standardized[0], terms[0]
         by_kind.follow_trends(forest, x, z, of_trends, votes, i, predicts, learns, target, weight)
     if not learns:
         return weight
@@ -84,7 +85,7 @@ def take_tree_vote(
     takes_votes: bool,
     context: Array,
 ) -> None:
-    """Write the vote of a tree, of when the sample was predicted if its label is late."""
+    """Write the vote of a tree; for a late label, that from when the sample was predicted."""
     if context[DELAY] > 0.0:
         recall_vote(forest, t, votes[t, i], context)
     elif takes_votes:
@@ -112,15 +113,15 @@ def learn_in_tree(
     context: Array,
     row: int,
 ) -> int:
-    """Learn a sample in a tree, given its vote; return NOTHING, or what the tree has run out of."""
+    """Learn a sample in a tree, given its vote; return ENOUGH_CAPACITY or what is used up."""
     missing = tree_lacks(forest, t, 1)
-    if missing != NOTHING:
+    if missing != ENOUGH_CAPACITY:
         return missing
     tree_target = t % len(targets)
     target = targets[tree_target]
     tree = tree_seen(forest, t, targets, intensities)
     missing = by_kind.learn_tree(forest, tree, x, target, weight, context, row)
-    if missing == NOTHING and forest.settings[0]["scores_trees"]:
+    if missing == ENOUGH_CAPACITY and forest.settings[0]["scores_trees"]:
         if context[DELAY] > 0.0 and tree_target > 0:
             slot = int(context[PENDING_SLOT])
             trend = forest.pending_votes[slot, forest.pending_votes.shape[1] - 1, LOCATION]
@@ -142,7 +143,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Arr
 def end_sample(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
-    """Learn how to pool the votes, which are those of when the sample was predicted."""
+    """Learn how to pool the votes from when the sample was predicted."""
     if forest.settings[0]["learns_vote"]:
         for v in range(len(forest.trees), len(votes) if context[DELAY] > 0.0 else 0):
             recall_vote(forest, v, votes[v, i], context)

@@ -1,1 +1,1 @@
-"""Reports as pages: tables and figures in, one HTML file out that needs nothing else."""
+"""Reports as single HTML files. Provisional: its names may change in later releases."""

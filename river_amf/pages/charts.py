@@ -17,7 +17,7 @@ from river_amf.inputs.kinds import printable
 # A palette that is safe for color-blind readers: Okabe, M., & Ito, K. (2008). Color universal
 # design. Their yellow is left out because it is too light for lines.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
-INK, GREY = "#707a86", "#9aa1a9"  # seen on light and dark
+INK, GRAY = "#707a86", "#9aa1a9"  # seen on light and dark
 _MOST_COLORED = 6
 _DASHES = ("dash", "dot")  # of the naive_baselines
 
@@ -40,14 +40,14 @@ def looks(
 ) -> dict[str, Look]:
     """Return the style of each model, in the order of drawing."""
     # Scores are the final ones by name, NaN if unknown. The best six models have a color, and
-    # further ones are thin and grey. Naive baselines, which use no features, are dashed and dotted.
+    # further ones are thin and gray. Naive baselines, which use no features, are dashed and dotted.
     sign = 1.0 if smaller_is_better else -1.0
     loss = {name: math.inf if math.isnan(n) else sign * n for name, n in scores.items()}
     models = [name for name in scores if name not in naive_baselines]
     best = sorted(models, key=lambda name: loss[name])[:_MOST_COLORED]
     colored = [name for name in models if name in best]
     return {
-        **{name: Look(GREY, 0.8, is_named=False) for name in models if name not in best},
+        **{name: Look(GRAY, 0.8, is_named=False) for name in models if name not in best},
         **{name: Look(hue) for name, hue in zip(colored, COLORS, strict=False)},
         **{
             name: Look(INK, 1.5, dash) for name, dash in zip(naive_baselines, _DASHES, strict=False)
@@ -89,7 +89,7 @@ def trace(name: str, values: pd.Series, look: Look, hover: str, **style: Any) ->
 
 
 def thin_line(x: Iterable[Any], y: Iterable[Any]) -> dict[str, Any]:
-    """Return a thin grey line for comparison."""
+    """Return a thin gray line for comparison."""
     style = {"mode": "lines", "line": {"color": INK, "width": 1}, "hoverinfo": "skip"}
     return {"type": "scatter", "x": [*x], "y": [*y], **style}
 

@@ -150,7 +150,7 @@ def _of_targets(records: Records) -> list[Section]:
             "Coverage: the share of targets within their interval. The thin line is at the level"
             f" of the intervals, {LEVEL:.0%}.",
         ),
-        _section("Intervals of the last samples", latest, "Grey: the targets."),
+        _section("Intervals of the last samples", latest, "Gray: the targets."),
         _section("Residuals", [predictions.residuals(records), predictions.targets(records)]),
     ]
 

@@ -48,7 +48,7 @@ def adopted(arrays: dict[str, Array]) -> dict[str, Array]:
     fields, result = {name: FIELDS[name] for name in COPIED}, {}
     for name in (name for name in arrays if name not in layout.DROPPED):
         if name not in fields:
-            raise FileError(f"has an array {shown(name)}, which this release does not know")
+            raise FileError(f"has an array {shown(name)}, which this release does not have")
         array, axes, dtype = arrays[name], fields[name].axes, np.dtype(fields[name].dtype)
         if array.ndim != len(axes) or not {*array.dtype.descr} <= {*dtype.descr}:
             got = f"it has {array.dtype} and the shape {shown(array.shape)}"
@@ -81,8 +81,9 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
     settings, trees, samples = arrays["settings"][0], arrays["trees"], arrays["samples"]
     require(_lies(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")
     _check_features(arrays, columns)
-    most = 2.0 * layout.LARGEST_TOTALS[int(settings["task"])]  # as sums are rounded
-    is_classifier = settings["task"] == layout.CLASSIFICATION
+    is_classifier = not settings["is_regression"]
+    task = layout.CLASSIFICATION if is_classifier else layout.REGRESSION
+    most = 2.0 * layout.LARGEST_TOTALS[task]  # as sums are rounded
     faded = arrays["faded"][:, :, layout.FADED_SUM : None if is_classifier else layout.FADED_COUNTS]
     sums = arrays["nodes"]["n_samples"], arrays["counts"], faded
     require(all(_lies(array, 0.0, most) for array in sums), "counts of samples")

@@ -38,7 +38,7 @@ def decision_surface(
 
     For a classifier, each point has the color of its most probable label, and is paler the less
     probable that label is. For a regressor, a color bar shows the scale. A copy of the model
-    predicts. TypeError or ValueError if there is no model, prediction, or range to draw.
+    predicts. Without a model, prediction or range to draw, TypeError or ValueError is raised.
 
     Parameters
     ----------

@@ -1,4 +1,7 @@
-"""Forests and keyed models over several processes or machines, with Ray 2.51 or later."""
+"""Models over several processes. Provisional: its names may change in later releases.
+
+Forests and keyed models run on one machine or several, with Ray 2.51 or later.
+"""
 
 try:
     from ray import remote as _remote  # noqa: F401  a folder of this name is not Ray

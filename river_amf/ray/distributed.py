@@ -70,12 +70,12 @@ class DistributedForest(CheckedParameters, base.Estimator):
     one worker they are the same.
 
     It is a river classifier or regressor, as `model` is, and has its methods to learn and predict.
-    It pays for many trees and for blocks of some hundred rows or more. A single sample takes one or
-    two milliseconds. A call that raises an error leaves all workers as they were. A worker that
-    dies, even in the middle of a call, is replaced by one in the same state. For the death of this
-    process there are `save` and `load`.
+    It pays off with many trees and blocks of some hundred rows or more. A single sample takes one
+    or two milliseconds. A call that raises an error leaves all workers as they were. A worker that
+    dies, even in the middle of a call, is replaced by one in the same state. Against the death of
+    this process, use `save` and `load`.
 
-    Call `ray.init` before for another Ray than its default, without a dashboard or statistics.
+    By default Ray starts without a dashboard or statistics; call `ray.init` first for another Ray.
 
     Parameters
     ----------

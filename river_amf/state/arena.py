@@ -7,6 +7,7 @@ a forest between two sizes.
 
 from __future__ import annotations
 
+import itertools
 import math
 import mmap
 import sys
@@ -22,7 +23,6 @@ from river_amf.state.layout import (
     FIELDS,
     N_ADDITIVE,
     OUTPUT_FIELDS,
-    REGRESSION,
     Array,
     Field,
 )
@@ -32,16 +32,17 @@ _FIRST_ROWS = 64
 _FIRST_WORDS = 64
 _FIRST_PENDING = 16
 _SMALL = 2**20  # bytes; arrays up to this size are cheap to move
-# Bytes reserved for the arrays of an axis that take more, and times as much once they are full.
+# Bytes reserved for the arrays along an axis once they are not small. When these are full, _SPARE
+# times their size is reserved.
 _RESERVED = {"node": 2**24, "box": 2**25, "row": 2**24}
-_SPARE = 1 if sys.platform == "win32" else 256  # where what is not used counts, too
+_SPARE = 1 if sys.platform == "win32" else 256  # as unused memory counts there
 _ARRAY_BYTES = sys.getsizeof(np.empty(0))  # around its data
 _PENDING_BYTES = 2**24  # of predictions for delayed labels
 _OF_PENDING = [name for name, field in FIELDS.items() if field.axes[0] == "pending"]
 _CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
 
 
-class Block:
+class EncodedBlock:
     """A block of samples, with buffers for what the kernels write about it."""
 
     votes: Array
@@ -91,8 +92,8 @@ class PredictionBuffer(NamedTuple):
 class Arena:
     """The arrays of a forest (`FIELDS`) as attributes."""
 
-    # In an array of objects, as memory that is only reserved must not count where river sums up the
-    # sizes of all objects in a pipeline; `__sizeof__` has their sizes.
+    # River sums up the sizes of all objects in a pipeline, but for those in an array of objects. So
+    # reserved memory does not count; `__sizeof__` has what does.
     _arrays = np.array({}, dtype=object)
 
     def __getattr__(self, name: str) -> Array:
@@ -122,7 +123,6 @@ class Arena:
             arrays["phases"][draw] = draw_phases(key, n_cosines)
             for j in range(n_features):
                 arrays["directions"][draw, j] = draw_directions(key, j, n_cosines)
-        self.task = int(arrays["settings"]["task"][0])
         self.capacities: dict[str, int] = {}
         handle = np.zeros(1, layout.HANDLE)
         handle["next_tree"] = -1
@@ -155,7 +155,8 @@ class Arena:
 
     def _begin_predictions(self) -> None:
         """Allocate the buffer for predictions, of which the size follows from the capacities."""
-        self._places = layout.output_places(self.capacities)
+        sizes = map(math.prod, layout.shapes(self.capacities, OUTPUT_FIELDS).values())
+        self._places = [*itertools.accumulate(sizes, initial=0)]  # in numbers, and the end
         for name, place in zip(OUTPUT_FIELDS, self._places, strict=False):
             self.handle[f"{name}_place"] = 8 * place
         settings, values = self.settings[0], np.zeros(self._places[-1])
@@ -166,7 +167,7 @@ class Arena:
 
     def _most_pending(self, n_features: int, n_classes: int) -> int:
         """Return how many predictions are kept until their labels come."""
-        n_votes = layout.OF_VOTER if self.task == REGRESSION else n_classes
+        n_votes = layout.OF_VOTER if self.settings["is_regression"][0] else n_classes
         n_numbers = self.capacities["voter"] * n_votes + n_features
         n_bytes = layout.PENDING.itemsize + 8 * (1 + n_numbers)
         return min(int(self.settings["max_delayed_labels"][0]), _PENDING_BYTES // n_bytes)
@@ -245,11 +246,11 @@ class Arena:
         }
 
     def last_outputs(self) -> tuple[Array, Array, Array, Array]:
-        """Return copies of votes, standardised values, terms and inputs, as predicted last."""
+        """Return copies of votes, standardized values, terms and inputs, as predicted last."""
         outputs = self._output(self.output.values.copy())
         votes = self.votes[:, 0].copy()
         terms = outputs["terms"].reshape(-1, max(self.capacities["wave"], 1))
-        return votes, outputs["standardised"], terms, outputs["additive_inputs"]
+        return votes, outputs["standardized"], terms, outputs["additive_inputs"]
 
     def grown(self, axis: str, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the nodes or boxes, up to `max_nodes`."""
@@ -257,7 +258,7 @@ class Arena:
         return self._with_spare(axis, wanted, int(self.settings["max_nodes"][0]))
 
     def _with_spare(self, axis: str, wanted: int, most: int) -> Arena:
-        """Return an arena with at least a wanted length of an axis, and if it is large far more."""
+        """Return an arena with a wanted length of an axis, or far more if its arrays are large."""
         # Memory costs nothing until it is written to. Copies made later would take long.
         arrays = [getattr(self, name) for name, field in FIELDS.items() if axis in field.axes]
         n_bytes, first = sum(array.nbytes for array in arrays), _RESERVED[axis]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +20,7 @@ def _record(*fields: tuple[str, str]) -> np.dtype[Any]:
 
 # Values that follow from the parameters, features and labels. The kernels only read them.
 SETTINGS = _record(
-    ("task", "i8"),  # CLASSIFICATION or REGRESSION
+    ("is_regression", "i8"),
     ("largest_total", "f8"),  # of the weights of all samples
     ("weighs_relatively", "i8"),  # whether weights are divided by a typical one
     ("step", "f8"),
@@ -45,10 +43,10 @@ SETTINGS = _record(
     ("use_aggregation", "i8"),
     ("fades", "i8"),
     ("learns_vote", "i8"),
-    ("is_stacked", "i8"),  # whether the voters on a real target are stacked,
-    ("has_leaves", "i8"),  # with the leaves,
-    ("n_recent", "i8"),  # corrections by recent errors,
-    ("has_last", "i8"),  # and the last target
+    ("is_stacked", "i8"),  # whether the voters on a real target are stacked
+    ("has_leaves", "i8"),  # whether leaves are among these voters
+    ("n_recent", "i8"),  # voters that are corrected by recent errors
+    ("has_last", "i8"),  # whether the last target is stacked with all voters
     ("split_pure", "i8"),
     ("range_intensity", "i8"),
     ("relevance", "i8"),
@@ -64,17 +62,17 @@ SETTINGS = _record(
 
 # What the kernels count of the predictions for delayed labels.
 PENDING_COUNTERS = [
-    ("first_pending", "i8"),  # place of the oldest in the ring,
-    ("n_pending", "i8"),  # how many there are,
-    ("n_waiting", "i8"),  # and of these, how many wait for their labels
-    ("n_since", "i8"),  # made since that of the last label in its usual place
-    ("usual_back", "i8"),  # how many had been made since, when that label came
-    ("trust", "i8"),  # in this
-    ("rival", "i8"),  # how far from that place many of the nearest rows are,
-    ("n_rival", "i8"),  # and how many, on balance
+    ("first_pending", "i8"),  # place of the oldest one in the ring
+    ("n_pending", "i8"),  # predictions in the ring
+    ("n_waiting", "i8"),  # predictions in the ring that wait for their labels
+    ("n_since", "i8"),  # predictions made since that of the last label in its usual place
+    ("usual_back", "i8"),  # the same number when that label came
+    ("trust", "i8"),  # in the usual place
+    ("rival", "i8"),  # offset from the usual place at which many of the nearest rows are
+    ("n_rival", "i8"),  # surplus of labels whose nearest row was there
     ("n_missed", "i8"),  # labels since the last one with an equal row among the predictions
     ("n_lost", "i8"),  # labels since the last that found its own, each after a new prediction
-    ("is_fresh", "i8"),  # whether there was a new one since the last label
+    ("is_fresh", "i8"),  # whether a prediction was made since the last label
 ]
 
 # What the kernels count along the stream, for all trees together.
@@ -86,9 +84,9 @@ COUNTERS = _record(
     ("sparse_weight", "f8"),  # weight of the linear model of the words in a learned vote
     ("least_target", "f8"),  # of all real targets, less the first
     ("largest_target", "f8"),
-    ("target_weight", "f8"),  # weight, mean and sum of squares of the recent ones
-    ("target_mean", "f8"),
-    ("target_squares", "f8"),
+    ("target_weight", "f8"),  # faded sum of the weights of the targets
+    ("target_mean", "f8"),  # faded mean of the targets
+    ("target_squares", "f8"),  # faded sum of squares about it
     ("newest_profile", "f8"),  # weight of the newest target or label in profiles
     ("fast_errors", "f8"),  # faded sums of the forest's errors, and their weights
     ("fast_weight", "f8"),
@@ -96,8 +94,8 @@ COUNTERS = _record(
     ("slow_weight", "f8"),
     ("last_target", "f8"),
     ("n_learned", "i8"),  # samples
-    ("recent_weight", "f8"),  # faded sum of their weights,
-    ("typical_weight", "f8"),  # and the mean of these, each counted by itself
+    ("recent_weight", "f8"),  # faded sum of the weights of samples
+    ("typical_weight", "f8"),  # faded mean of these weights, each counted by itself
     ("early_least", "f8"),  # of the first few targets, less the very first
     ("early_largest", "f8"),
     ("n_jumped", "i8"),  # late targets far above (+) or below (-) their predictions, on balance
@@ -115,12 +113,12 @@ TREE = _record(
     ("vote_weight", "f8"),  # in a learned vote
     ("n_losses", "f8"),  # in its two running means, if it may restart; each counts at most 1
     ("n_restarts", "i8"),  # how often it has restarted
-    ("restarted_at", "i8"),  # number of samples that the forest had learned by then
+    ("restarted_at", "i8"),  # samples that the forest had learned by the last restart
     ("recent_loss", "f8"),
     ("usual_loss", "f8"),
     ("variance", "f8"),  # sigma^2, in a regression
-    ("error_weight", "f8"),  # of the recent squared errors, whose mean it is
-    ("error_squares", "f8"),  # their weighted sum
+    ("error_weight", "f8"),  # of the recent squared errors that sigma^2 is the mean of
+    ("error_squares", "f8"),  # weighted sum of these errors
     ("newest_gain", "f8"),  # weight of the newest sample in what splits have gained, 1 at least
 )
 
@@ -143,8 +141,8 @@ NODE = _record(
 FEATURE = _record(
     ("n_recent", "i8"),  # number of values kept for the range
     ("n_missing", "i8"),  # samples without a value, since the first one
-    ("n_present", "i8"),  # samples with a value, in a regression,
-    ("n_codes", "i8"),  # and the codes of learned categories are below it
+    ("n_present", "i8"),  # samples with a value, in a regression
+    ("n_codes", "i8"),  # all codes of learned categories are below it, in a regression
     ("credit", "f8"),  # how frequent values far outside the range have recently been
     ("weight", "f8"),  # sum of the samples' weights
     ("squares", "f8"),  # sum of the squares of these weights
@@ -165,7 +163,7 @@ WORD = _record(
 )
 CHOSEN = -1  # for a column, which it will have before the next sample
 
-# One record per timescale and feature: the running mean and variance that standardise its values.
+# One record per timescale and feature: the running mean and variance that standardize its values.
 STANDARD = _record(("n_values", "i8"), ("mean", "f8"), ("variance", "f8"))
 
 # One record per linear model that a learned vote combines with the trees.
@@ -184,8 +182,8 @@ TREND = _record(
 # One record per prediction whose label may come: what made it, and of a real target, the answer.
 PENDING = _record(
     ("is_taken", "i8"),  # whether its label has come
-    ("n_learned", "i8"),  # samples by then
-    ("n_known", "i8"),  # labels
+    ("n_learned", "i8"),  # samples learned before it
+    ("n_known", "i8"),  # labels known by then
     ("fast_error", "f8"),  # means of recent errors
     ("slow_error", "f8"),
     ("last_target", "f8"),
@@ -211,8 +209,9 @@ SAMPLE = _record(
     ("number", "i8"),  # in the order of all samples ever stored, from 0
 )
 
-# What a forest predicts.
-CLASSIFICATION, REGRESSION = 0, 1
+Task = Literal["classification", "regression"]  # whether a forest predicts labels or numbers
+CLASSIFICATION: Task = "classification"
+REGRESSION: Task = "regression"
 
 # The kinds of forests that kernels are compiled for. A plain classifier has neither experts, words,
 # a learned vote, relevance, fading nor restarts.
@@ -222,7 +221,7 @@ _EXTRAS = "learns_vote", "relevance", "n_linear_models", "n_words", "fades", "sc
 
 def kind_of(settings: Any) -> int:
     """Return the kind of a forest, given the record of its settings."""
-    if settings["task"] == REGRESSION:
+    if settings["is_regression"]:
         return REGRESSOR
     return CLASSIFIER if any(settings[name] for name in _EXTRAS) else PLAIN_CLASSIFIER
 
@@ -233,9 +232,9 @@ FADED_SHARE, FADED_SUM, FADED_COUNTS = 0, 1, 2
 # What a node keeps of real targets: their mean, and the sum of squares about it.
 MEAN, SQUARES = 0, 1
 
-# The prediction of a real target: the value, and its variance (a voter) or standard deviation (the
-# forest). A tree adds the estimate of its leaf, the forest two quantiles; the level between them is
-# passed in the place of the lower one, 0 for none.
+# The prediction of a real target: the value, and its variance (for a voter) or standard deviation
+# (for the forest). A tree adds the mean of its leaf, the forest two quantiles. The level between
+# these is passed in the place of LOWER, 0 for none.
 LOCATION, SPREAD, LOWER, UPPER = 0, 1, 2, 3
 LEAF = 2
 OF_VOTER = 3  # numbers in the prediction of a voter
@@ -246,30 +245,30 @@ N_BINS = 16  # equal parts of the range of a number, each with a bucket; profile
 
 N_COSINES = 100  # random Fourier features of a linear model
 N_ADDITIVE = 2  # linear models that are additive experts, the last ones
-N_COMMON = 4  # rows of their inputs that are not of a label
-COSINES_OF_TERM = 12  # of the second one, up to N_COSINES in all
+N_COMMON = 4  # rows of their inputs that are the same for all labels
+COSINES_OF_TERM = 12  # with each feature in the second one, up to N_COSINES in all
 MOST_TERMS = 32  # for the features in an additive expert; if there are more, they share terms
 N_WAVES = 200  # random Fourier features of a trend
 N_TRENDS = 2
-N_TERM_ROWS = 6  # of their inputs, and of scratch space
+N_TERM_ROWS = 6  # rows of inputs of trends, and of scratch space
 MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
 N_RECENT_ERRORS = 2  # means of recent errors that may be voters
 N_STACKED = 9  # voters of the largest stack
 
-# The context of a sample that is learned: its number; how many were learned since its prediction;
-# if any, the place of that in the ring; of a regression, how many new categories it has and usual
-# numbers it lacks; for each tree of a classifier whether it has restarted.
+# The context of a sample that is learned: its number; the samples learned since its prediction, and
+# the place of that in the ring; in a regression the numbers of its new categories and of the usual
+# numbers that it lacks; from RESTARTED on, whether each tree of a classifier has restarted.
 SAMPLE_NUMBER, DELAY, PENDING_SLOT, IS_NEW, HAS_GAP, RESTARTED = range(6)
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
 
-MOST_BRANCHES = 64  # of a walk that takes both ways, that are open
+MOST_BRANCHES = 64  # open branches of a walk that takes both ways
 
 N_PURE = 256  # weights of pure cells with fewer samples than this are looked up in a table
 
-# Of the weights of all samples, for each task: its log-gamma is still finite; squares of targets
-# times it are.
-LARGEST_TOTALS = (1e305, 1e100)
+# What the weights of all samples may sum to: its log-gamma is finite, and so are its products with
+# squares of targets.
+LARGEST_TOTALS = {CLASSIFICATION: 1e305, REGRESSION: 1e100}
 
 Array = NDArray[Any]
 
@@ -399,7 +398,7 @@ OUTPUT_FIELDS = {
     "answer": Field(np.float64, ("vote",)),
     "made_at": Field(np.float64, (1,)),
     "seen": Field(np.float64, ("feature",)),
-    "standardised": Field(np.float64, ("standardised_row", "feature")),
+    "standardized": Field(np.float64, ("standardized_row", "feature")),
     "inputs": Field(np.float64, ("gradient_model", 2, "input")),
     "terms": Field(np.float64, ("fit", N_TERM_ROWS, "wave")),
     "additive_inputs": Field(np.float64, ("additive_row", "common_input")),
@@ -424,7 +423,7 @@ HANDLE = np.dtype(
     ]
 )
 
-# A block of samples for kernels: the arrays of `arena.Block`, most of them for one chunk.
+# A block of samples for kernels: the arrays of `arena.EncodedBlock`, most of them for one chunk.
 BLOCK_FIELDS = {
     "values": Field(np.float64, ("sample", "column")),
     "targets": Field(np.float64, ("sample",)),  # the index of each label, or a number
@@ -437,7 +436,7 @@ BLOCK_FIELDS = {
     "intensities": Field(np.float64, ("chunk", "intensity", "feature")),  # when each is learned
     "rows": Field(np.int64, ("chunk",)),  # in the store
     "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
-    "standardised": Field(np.float64, ("chunk", "standardised_row", "feature")),
+    "standardized": Field(np.float64, ("chunk", "standardized_row", "feature")),
     "inputs": Field(np.float64, ("gradient_model", 2, "input")),  # one sample, for each model
     "additive_inputs": Field(np.float64, ("additive_row", "common_input")),  # the same
     "terms": Field(np.float64, ("fit", N_TERM_ROWS, "wave")),  # one sample, as the trends take it
@@ -465,15 +464,9 @@ def place_of(code: float) -> int:
     return 0 if code == MISSING_CODE else 1 + int(code)
 
 
-def output_places(lengths: dict[str, int]) -> list[int]:
-    """Return where the arrays of `OUTPUT_FIELDS` begin, in numbers, and where the last one ends."""
-    sizes = map(math.prod, shapes(lengths, OUTPUT_FIELDS).values())
-    return list(itertools.accumulate(sizes, initial=0))
-
-
 def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the task and the number of classes."""
-    is_regression = bool(settings["task"][0] == REGRESSION)
+    is_regression = bool(settings["is_regression"][0])
     n_kept = 2 if is_regression else n_classes  # mean and squares, or counts
     return {
         "class": n_classes,
@@ -552,14 +545,14 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "linear_model": n_linear_models,
         "gradient_model": n_gradient_models,
         "timescale": n_draws,
-        "standardised_row": n_draws + int(n_gradient_models > 0),  # and one of bins
+        "standardized_row": n_draws + int(n_gradient_models > 0),  # and one of bins
         "draw": n_draws,
         "cosine": N_WAVES if has_trends else N_COSINES,
         "tree_target": int(settings["n_tree_targets"][0]),
         "intensity": int(settings["n_tree_targets"][0] + settings["relevance"][0]),
         "trend": n_trends,
         "fit": has_trends,
-        "stack": 2 * int(settings["task"][0] == REGRESSION) + has_trends,
+        "stack": 2 * int(settings["is_regression"][0]) + has_trends,
     }
 
 

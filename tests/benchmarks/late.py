@@ -76,7 +76,7 @@ def classify(stream: str, model: str, delay: int, data: Path) -> tuple[float, fl
         labels.add(learned)
         hits.append(step.prediction == step.y)
         if step.y in labels:
-            losses.append(loss_of(step.y, step.beside, labels))
+            losses.append(loss_of(step.y, step.uncertainty, labels))
     return float(np.mean(hits)), float(np.mean(losses))
 
 
@@ -98,9 +98,8 @@ def regress(stream: str, model: str, delay: int, data: Path) -> tuple[float, flo
         samples = streams.load(stream, data, ROWS, "regression").samples
     steps = test_then_train(REGRESSORS[model](seed=1), samples, delay + 1)
     scored = itertools.islice(steps, max(delay + 1, min(WARM_UP, len(samples) // 4)), None)
-    y, prediction, lower, upper = np.array(
-        [(step.y, step.prediction, step.beside.lower, step.beside.upper) for step in scored]
-    ).T
+    rows = [(s.y, s.prediction, s.uncertainty.lower, s.uncertainty.upper) for s in scored]
+    y, prediction, lower, upper = np.array(rows).T
     coverage = np.mean((lower <= y) & (y <= upper))
     return float(1.0 - np.mean((y - prediction) ** 2) / np.var(y)), float(coverage)
 

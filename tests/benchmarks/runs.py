@@ -113,7 +113,7 @@ MODELS = {
     ),
     "kNN": Entry(  # the scaler of the baseline would leave out columns of 0 and 1
         lambda seed: preprocessing.StandardScaler() | alone("knn")(seed),
-        "`river.neighbors.KNNClassifier`, 10 neighbours of the last 1000 samples, exact search, "
+        "`river.neighbors.KNNClassifier`, 10 neighbors of the last 1000 samples, exact search, "
         f"behind a `StandardScaler`; {ONE_HOT}",
         one_hot,
     ),

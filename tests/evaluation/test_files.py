@@ -30,16 +30,16 @@ def test_missing_values_are_those_of_pandas():
     assert STR_NA_VALUES | {"?", "-"} == MISSING_TEXTS
 
 
-TABLE = "size,colour,code,seen,target\n1.5,red,2,True,0\n,NA,10,,1\n-3,tan,,False,0\n"
+TABLE = "size,color,code,seen,target\n1.5,red,2,True,0\n,NA,10,,1\n-3,tan,,False,0\n"
 EXPECTED = [
-    ({"size": 1.5, "colour": "red", "code": "2", "seen": True}, 0),
+    ({"size": 1.5, "color": "red", "code": "2", "seen": True}, 0),
     ({"code": "10"}, 1),
-    ({"size": -3.0, "colour": "tan", "seen": False}, 0),
+    ({"size": -3.0, "color": "tan", "seen": False}, 0),
 ]
 ROWS = [
-    {"size": 1.5, "colour": "red", "code": 2, "seen": True, "target": 0},
-    {"size": None, "colour": "NA", "code": 10, "target": 1},
-    {"size": -3, "colour": "tan", "code": None, "seen": False, "target": 0},
+    {"size": 1.5, "color": "red", "code": 2, "seen": True, "target": 0},
+    {"size": None, "color": "NA", "code": 10, "target": 1},
+    {"size": -3, "color": "tan", "code": None, "seen": False, "target": 0},
 ]
 LINES = "\n\n".join(map(json.dumps, ROWS)).encode()
 

@@ -169,15 +169,15 @@ BAD_WEIGHTS = [-1, -1e-300, math.inf, math.nan, 10**400, 1.7e308, np.longdouble(
 WEIGHT = "w must be a finite number between 0 and 1e+300"
 
 # the model that refuses them all, and those without its parameters or its samples
-LABELLED = [lambda: trained(n_classes=2), fresh, dummy]
+LABELED = [lambda: trained(n_classes=2), fresh, dummy]
 TARGETED = [lambda: trained(AMFRegressor), lambda: fresh(AMFRegressor)]
 WEIGHTED = [trained, fresh, dummy, lambda: trained(AMFRegressor)]
 
 # models, name of the argument, values, error, words of the message
 ARGUMENTS = [
-    (LABELLED, "y", [*MISSING, np.datetime64("NaT"), complex("nan")], ValueError, "is missing"),
-    (LABELLED, "y", UNHASHABLE_LABELS, TypeError, "unhashable"),
-    (LABELLED[:1], "y", ["third"], ValueError, TOO_MANY),
+    (LABELED, "y", [*MISSING, np.datetime64("NaT"), complex("nan")], ValueError, "is missing"),
+    (LABELED, "y", UNHASHABLE_LABELS, TypeError, "unhashable"),
+    (LABELED[:1], "y", ["third"], ValueError, TOO_MANY),
     (TARGETED, "y", [*MISSING, *INFINITE, SNAN, np.timedelta64("NaT")], ValueError, FINITE),
     (TARGETED, "y", NO_NUMBERS, TypeError, FINITE),
     (TARGETED[:1], "y", [1e101, -1.7e308], ValueError, RANGE),  # the first may be anywhere

@@ -60,8 +60,8 @@ def learn_in_the_end(model, sample, content=None):
             return learn(model, [sample])
         except MemoryError:
             assert content is None or pickle.dumps(model) == content
-            arena = model._arena
-            for field in layout.FIELDS if arena is not None else ():
+            for field in layout.FIELDS if model._has_learned else ():
+                arena = model._arena
                 assert arena.handle[field] == getattr(arena, field).ctypes.data
 
 
@@ -84,7 +84,7 @@ CHAIN = [*(({"a": 2.0**-k}, "far") for k in range(300)), ({"a": 0.0}, "near")]
 def test_chain_of_splits_is_drawn_as_with_room():
     model, reference = pair(split_intensity="unit")
     for x, y in [*CHAIN[:120], CHAIN[-1]]:
-        nodes = model._arena.nodes.shape[1] if model._arena else 0
+        nodes = model._arena.nodes.shape[1] if model._has_learned else 0
         model.learn_one(x, y)
         reference.learn_one(x, y)
     assert model._arena.nodes.shape[1] > nodes

@@ -119,3 +119,11 @@ def test_outlier_costs_few_errors(intensity):
             model.learn_one(x | {"a": 1e300} if k and i in (3, 120) else x, y)
     assert correct[1] > correct[0] - 12
     check_is_sane(models[1])
+
+
+def test_offset_leaves_a_feature_standardized():
+    model = AMFClassifier(n_estimators=1, max_nodes=1, vote="learned", linear=True)
+    for i in range(40):
+        model.learn_one({"a": 1e12 + i % 5}, i % 5 > 2)
+    standardized = model._engine.expert_outputs({"a": 1e12}).standardized
+    assert standardized[0, 0] == pytest.approx(-math.sqrt(2), abs=0.1)

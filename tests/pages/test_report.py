@@ -25,7 +25,7 @@ from river_amf.evaluation.models import describe
 from river_amf.evaluation.prequential import most_probable
 
 
-def labelled(n_samples, labels=("a", 1, (2, "b"))):
+def labeled(n_samples, labels=("a", 1, (2, "b"))):
     """Return samples whose last label appears in the second half."""
     rng = random.Random(0)
     for n in range(n_samples):
@@ -92,7 +92,7 @@ MODELS = {
 
 @pytest.mark.parametrize(("n_samples", "window"), [(500, 10), (603, 100), (12, 1), (40, 100)])
 def test_curves_equal_plain_loop(n_samples, window):
-    samples = list(labelled(n_samples, (False, True)))  # labels that the linear model needs
+    samples = list(labeled(n_samples, (False, True)))  # labels that the linear model needs
     report = evaluation.report(samples, MODELS, window=100 if window == 100 else None)
     curves = evaluation.compare(samples, MODELS, window=window).curves.query("model in @MODELS")
     assert report.curves.query("model in @MODELS")[[*curves]].equals(curves)
@@ -109,7 +109,7 @@ def test_curves_equal_plain_loop(n_samples, window):
 
 
 def test_labels_and_reliability_equal_plain_loop():
-    samples = list(labelled(900))
+    samples = list(labeled(900))
     report = evaluation.report(samples, {"forest": MODELS["forest"]})
     rows, _ = plain_loop(MODELS["forest"], samples)
     scored = [row for row in rows if row[1] is not None]
@@ -170,7 +170,7 @@ def test_regression_numbers_equal_plain_loop():
 
 
 def test_figures_of_forests_are_recorded():
-    samples = list(labelled(600, (False, True)))
+    samples = list(labeled(600, (False, True)))
     model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
     piped = preprocessing.StandardScaler() | model
     report = evaluation.report(samples, {"plain": model, "piped": piped}, window=60)
@@ -226,7 +226,7 @@ def test_failed_model_is_shown_until_then():
         raise ValueError("never")
 
     models = {"failing": Failing(n_estimators=1, seed=1), "impossible": impossible}
-    report = evaluation.report(list(labelled(90)), models)
+    report = evaluation.report(list(labeled(90)), models)
     assert report.table["status"]["failing"] == "sample 52: ValueError: enough"
     assert report.curves.query("model == 'failing'")["n_samples"].max() == 50
     assert report.models == ["failing", "last-class", "majority"]
@@ -246,7 +246,7 @@ def test_page_has_its_sections():
             "Size",
         ),
     ]
-    page = evaluation.report(list(labelled(600))[:300], {"ours": AMFClassifier(seed=1)}).page
+    page = evaluation.report(list(labeled(600))[:300], {"ours": AMFClassifier(seed=1)}).page
     assert [section.title for section in page.sections] == [
         *("Results", "Accuracy along the stream", "Drift", "Contributions of features"),
         *("Calibration", "Labels", "Size"),

@@ -68,7 +68,7 @@ def test_array_is_dropped_only_if_a_table_names_it(path, monkeypatch):
     model = trained(STREAM[:50], n_estimators=2)
     header, arrays = parts_in(model, path)
     write_parts(path, header, arrays | {"old": np.zeros(3)})
-    assert "has an array 'old', which this release does not know" in error_of(path)
+    assert "has an array 'old', which this release does not have" in error_of(path)
     monkeypatch.setattr(layout, "DROPPED", {"old"})
     assert pickle.dumps(river_amf.load(path)) == pickle.dumps(model)
     assert adopted(arrays | {"old": np.zeros(3)}).keys() == arrays.keys()  # also of a pickle

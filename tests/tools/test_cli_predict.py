@@ -59,11 +59,11 @@ def test_model_reads_files_as_the_one_it_has_learned(write, tmp_path, run):
 def test_columns_that_differ_are_noted(write, tmp_path, run):
     model = tmp_path / "m.amf"
     run("evaluate", write(text(HEADER, *rows(50))), *OPTIONS, "--save", model)
-    status, output, lines = run("predict", model, write("size;colour;shade\n0,5;red;1", "new.csv"))
+    status, output, lines = run("predict", model, write("size;color;shade\n0,5;red;1", "new.csv"))
     assert (status, cells(output)[0]) == (0, ["row", "prediction", "lower", "upper"])
     assert lines[:2] == [
         "river-amf: new.csv lacks 'code'",
-        "river-amf: new.csv has, unknown to the model, 'colour', 'shade'",
+        "river-amf: new.csv has, unknown to the model, 'color', 'shade'",
     ]
     status, output, lines = run("predict", model, write("a;b\n1;2", "other.csv"))
     assert (status, output) == (2, "")

@@ -185,7 +185,7 @@ def test_cosines_are_shared_by_argument():
     parts = _of_linear_models(model, outputs, [*"abc"])["fast cosines"]
     expected = np.zeros((3, 2))
     for k, (mean, variance) in enumerate(arena.cosines[0].T):
-        u = [0.5 * outputs.standardised[1, j] * arena.directions[0, j, k] for j in range(3)]
+        u = [0.5 * outputs.standardized[1, j] * arena.directions[0, j, k] for j in range(3)]
         phase, s = arena.phases[0, k], sum(u)
         change = (math.cos(phase + s) - math.cos(phase)) / math.sqrt(variance)
         assert abs(math.cos(phase + s) - mean) < 4.0 * math.sqrt(variance)

@@ -1,11 +1,11 @@
 """Additive experts: linear models that learn with a covariance (DESIGN.md: additive experts).
 
-Each is a multinomial logistic regression on standardised features and on profiles of the features,
+Each is a multinomial logistic regression on standardized features and on profiles of the features,
 which are how frequent a label is at values like that of the sample. The second one takes cosines,
 too. A sample moves their weights by a Newton step; the covariance of the weights, which is that of
 recursive least squares, is the same for all labels.
 
-The inputs are 1, and then by feature its standardised value, its profile, and some of the cosines.
+The inputs are 1, and then by feature its standardized value, its profile, and some of the cosines.
 Only profiles differ between labels.
 """
 
@@ -18,7 +18,7 @@ from river_amf.kernels.features.covariance import begin_covariance, multiply, se
 from river_amf.kernels.features.fading import LEAST_DECAY, decay_of, kept_share, settled_sum
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import FIRST_VALUE
-from river_amf.kernels.features.standardisation import count_cosines, take_cosines
+from river_amf.kernels.features.standardization import count_cosines, take_cosines
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state import layout
@@ -27,7 +27,7 @@ from river_amf.state.layout import MOST_TERMS, N_ADDITIVE, N_COMMON
 ADDITIVE, SMOOTH, RAW, COSINES = 0, 1, 2, 3  # rows of the inputs; the others are profiles by label
 
 COUNT_DECAY = 0.9995  # of the counts of labels in bins
-PRIOR = 5.0  # samples of the overall frequencies in each bin
+PRIOR = 5.0  # weight of the overall frequencies in each bin, in samples
 LEAST_SHARE = 1e-4  # of a label
 COSINE_SCALE = 0.25
 
@@ -43,7 +43,7 @@ place_of_term = hot(layout.place_of_term)
 @helper
 def run_additive(
     forest: Forest,
-    standardised: Array,
+    standardized: Array,
     inputs: Array,
     votes: Array,
     i: int,
@@ -52,7 +52,7 @@ def run_additive(
     weight: float,
 ) -> None:
     """Predict a sample with the additive experts, and learn it, as in run_linear_model."""
-    z, bins = standardised[0], standardised[len(standardised) - 1]
+    z, bins = standardized[0], standardized[len(standardized) - 1]
     last = len(forest.linear_models) - 1
     first = len(forest.trees) + last + 1 - N_ADDITIVE
     if predicts:

@@ -14,7 +14,7 @@ def run_experts(
     forest: Forest,
     sample: int,
     x: Array,
-    standardised: Array,
+    standardized: Array,
     inputs: Array,
     additive_inputs: Array,
     votes: Array,
@@ -25,9 +25,9 @@ def run_experts(
     """Predict a sample with all other experts, and learn it, as in run_linear_model."""
     settings = forest.settings[0]
     for v in range(len(inputs)):
-        run_linear_model(forest, v, x, standardised, inputs, votes, 0, predicts, label, weight)
+        run_linear_model(forest, v, x, standardized, inputs, votes, 0, predicts, label, weight)
     if len(inputs) > 0:
-        run_additive(forest, standardised, additive_inputs, votes, 0, predicts, label, weight)
+        run_additive(forest, standardized, additive_inputs, votes, 0, predicts, label, weight)
     if settings["n_words"] > 0:
         words = sparse_model.words_of(sample, settings["n_features"], True)
         if settings["has_sparse_expert"]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from river_amf.kernels.numba_tools.arrays import NONE, NOTHING, Array, Forest, Tree
+from river_amf.kernels.answers import ENOUGH_CAPACITY
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Tree
 from river_amf.kernels.numba_tools.compilation import helper
 from river_amf.kernels.tree.aggregation import aggregate_upwards
 from river_amf.kernels.tree.expansion import expand_leaf
@@ -15,10 +16,9 @@ from river_amf.kernels.tree.structure import is_spent, keeps_samples, longest_li
 def learn_tree(
     forest: Forest, tree: Tree, x: Array, target: float, weight: float, context: Array, row: int
 ) -> int:
-    """Learn a sample in one tree; return NOTHING, or which capacity of the tree is used up."""
-    # If it has, or if memory runs out here, the function can be called again: so far, only boxes
-    # have been extended, so the next walk reaches the same leaf without drawing, and there draws
-    # the same splits.
+    """Learn a sample in one tree; return ENOUGH_CAPACITY, or which capacity is used up."""
+    # If it is, or if memory runs out, the function can be called again. So far only boxes have been
+    # extended, so the next walk draws nothing, reaches the same leaf, and draws the same splits.
     settings, state = tree.settings, tree.state
     is_new, spent = state["root"] == NONE, is_spent(settings, state)
     leaf, changed, log_growth = grow(tree, x, row)
@@ -33,9 +33,9 @@ def learn_tree(
             else:
                 changed = leaf
                 missing, leaf, log_growth = expand_leaf(forest, tree, leaf, row)
-                if missing != NOTHING:
+                if missing != ENOUGH_CAPACITY:
                     return missing
         if is_spent(settings, state) and not spent:
             release_rows(forest, tree)
     aggregate_upwards(tree, leaf, int(target), weight, changed, log_growth)
-    return NOTHING
+    return ENOUGH_CAPACITY

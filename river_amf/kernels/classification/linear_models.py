@@ -2,7 +2,7 @@
 
 Each is a multinomial logistic regression, learned by gradient steps whose sizes adapt to each
 weight as in AdaGrad (Duchi, Hazan, Singer, 2011), except that squared gradients fade. The first
-model takes the standardised features and the categories; any others take cosines.
+model takes the standardized features and the categories; any others take cosines.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.features.quantiles import place_of
-from river_amf.kernels.features.standardisation import count_cosines, take_cosines
+from river_amf.kernels.features.standardization import count_cosines, take_cosines
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import N_COSINES
@@ -24,18 +24,12 @@ LEAST_SQUARES = 1e-100
 TINY_ERROR = 0.01  # labels whose probability is off by less take no step
 
 
-@hot
-def timescale_of(v: int) -> int:
-    """Return the timescale at which the inputs of a linear model are standardised."""
-    return 0 if v == LOGISTIC else 1
-
-
 @helper
 def run_linear_model(
     forest: Forest,
     v: int,
     x: Array,
-    standardised: Array,
+    standardized: Array,
     inputs: Array,
     votes: Array,
     i: int,
@@ -46,14 +40,15 @@ def run_linear_model(
     """Predict a sample with a linear model if it has not been, and learn it if it has a label."""
     vote = votes[len(forest.trees) + v, i]
     if predicts:
-        predict_linear_model(forest, v, x, standardised[timescale_of(v)], inputs[v], vote)
+        timescale = 0 if v == LOGISTIC else 1
+        predict_linear_model(forest, v, x, standardized[timescale], inputs[v], vote)
     if label != NONE:
         learn_linear_model(forest, v, x, inputs[v], vote, label, weight)
 
 
 @helper
 def predict_linear_model(
-    forest: Forest, v: int, x: Array, standardised: Array, inputs: Array, vote: Array
+    forest: Forest, v: int, x: Array, standardized: Array, inputs: Array, vote: Array
 ) -> None:
     """Write the inputs of a linear model, and its log p(c) for the labels seen so far."""
     settings = forest.settings[0]
@@ -62,10 +57,10 @@ def predict_linear_model(
     terms[0] = 1.0
     if v == LOGISTIC:
         for j in range(n_features):
-            terms[1 + j] = standardised[j]
+            terms[1 + j] = standardized[j]
     else:
         n_inputs = 1 + N_COSINES
-        take_cosines(forest, v - 1, COSINE_SCALE, standardised, inputs[1], terms, 1)
+        take_cosines(forest, v - 1, COSINE_SCALE, standardized, inputs[1], terms, 1)
     for c in range(n_labels):
         vote[c] = dot(forest.linear_coefficients[v, c], terms, n_inputs)
     n_before = 0  # categorical features before this one

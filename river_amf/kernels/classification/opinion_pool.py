@@ -46,11 +46,11 @@ def mean_votes(settings: Record, votes: Array, i: int, proba: Array) -> None:
     for t in range(len(votes)):
         for c in range(n_labels):
             proba[c] += votes[t, i, c]
-    normalise(proba, n_labels)
+    normalize(proba, n_labels)
 
 
 @hot
-def normalise(proba: Array, n_labels: int) -> None:
+def normalize(proba: Array, n_labels: int) -> None:
     """Normalize the probabilities of the labels seen so far to a sum of 1."""
     total = 0.0
     for c in range(n_labels):
@@ -78,7 +78,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, context: Array, proba: Arra
         largest = max(largest, log_p)
     for c in range(n_labels):
         proba[c] = math.exp(proba[c] - largest)
-    normalise(proba, n_labels)
+    normalize(proba, n_labels)
 
 
 @helper

@@ -20,16 +20,16 @@ from river_amf.state.layout import CHOSEN
 CONSTANT = 0  # the slot of the constant 1
 
 STEP = 0.1
-FIRST_VOTE = 0.5  # weight of the linear model in a learned vote before its first prediction
+FIRST_VOTE = 0.5  # weight of the linear model in a learned vote, at first
 LARGEST_INPUT = 10.0  # inputs are clipped to it
 
 LARGEST_VALUE = 1e140  # so that sums of squares stay finite
 FEW_USES = 20.0  # after these, an outlier is clipped to LARGEST_INPUT before it is counted
 
 LEAST_USES = 5.0  # of a word that gets a column because it is informative
-SURPRISE = 11.0  # and by how many square roots of its degrees of freedom it has to exceed chance
-COMMON = 0.5  # the share of samples in which a word is an ordinary number,
-LEAST_SAMPLES = 20.0  # after so many samples
+SURPRISE = 11.0  # by which its chi^2 exceeds chance, in roots of its degrees of freedom
+COMMON = 0.5  # share of samples from which on a word is an ordinary number
+LEAST_SAMPLES = 20.0  # before so many, no word is
 
 
 @view

@@ -1,1 +1,1 @@
-"""Features as trees and linear models see them: split intensities and standardised inputs."""
+"""Features as trees and linear models see them: split intensities and standardized inputs."""

@@ -13,9 +13,8 @@ from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import N_BINS, N_BUCKETS
 
-# What the moments of a feature hold; and its buckets, of the targets in each.
-MEAN, TOTAL, PRODUCT = (0, 0), (0, 1), (1, 0)  # of the target, and its products with the value
-WEIGHT, BUCKET_MEAN = 0, 1
+MEAN, TOTAL, PRODUCT = (0, 0), (0, 1), (1, 0)  # moments: of the target, and with the value
+WEIGHT, BUCKET_MEAN = 0, 1  # what a bucket has of its targets
 FLOOR = 0.006  # of relevance
 LARGEST_SPREAD = 1e110  # of deviations whose products can be summed
 

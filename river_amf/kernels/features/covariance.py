@@ -17,7 +17,7 @@ FIRST_VARIANCE = 0.1  # of a new weight; that of the constant depends on the mod
 
 @helper
 def multiply(covariance: Array, of_constant: float, x: Array, n: int, out: Array) -> None:
-    """Write the product of a covariance, with weights that are new, and some inputs."""
+    """Write the product of a covariance and inputs; new weights get their first variance."""
     for a in range(n):
         out[a] = 0.0
     start = 0
@@ -41,8 +41,8 @@ def shrink(
     n: int,
     scale: Array,
 ) -> None:
-    """Take the evidence of a sample into a covariance, S <- (S - gain v v') / kept."""
-    # Rows and columns are scaled so that no variance exceeds that at first.
+    """Add the evidence of a sample to a covariance, S <- (S - gain v v') / kept."""
+    # Rows and columns are scaled so that no variance exceeds its first value.
     for a in range(n):
         variance = covariance[a * (a + 3) // 2] - gain * v[a] * v[a]
         if not variance > 0.0:
@@ -60,7 +60,7 @@ def shrink(
 
 @helper
 def begin_covariance(covariance: Array) -> None:
-    """Begin anew with a covariance that rounding, or a damaged file, has left without any use."""
+    """Reset a covariance that rounding, or a damaged file, has made useless."""
     for place in range(len(covariance)):
         covariance[place] = 0.0
 

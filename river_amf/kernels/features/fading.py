@@ -7,7 +7,7 @@ import math
 from river_amf.kernels.numba_tools.compilation import hot
 
 NEGLIGIBLE = 1e-290  # sums become 0 there, as subnormal numbers are slow
-LEAST_DECAY = 1e-100  # by which a single sample of a large weight makes a model forget
+LEAST_DECAY = 1e-100  # one sample, of whatever weight, leaves this share of earlier evidence
 
 
 @hot

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.features.standardisation import forget_standards
+from river_amf.kernels.features.standardization import forget_standards
 from river_amf.kernels.numba_tools.arrays import LARGEST_FLOAT, Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import N_BINS, N_BUCKETS, N_RECENT
@@ -17,15 +17,15 @@ from river_amf.state.layout import N_BINS, N_BUCKETS, N_RECENT
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
 MAX_DROPPED = 2  # most outliers at each end of the values that a range follows from
 CREDIT_NEEDED = 5.0  # the number of values far outside that makes the range wider
-CREDIT_LOST = 0.05  # how much of that credit each value inside the range takes back
+CREDIT_LOST = 0.05  # what each value inside the range takes from that credit
 
 RELEVANCE_MEMORY = 400.0  # the number of samples that relevance averages over
 RELEVANCE_FLOOR = 0.003
 LEAST_TRUST, LARGEST_TRUST = 1e-60, 1e6  # bounds of a sample's weight
 LARGEST_NEWEST = 1e60  # the weight of the newest sample at which all weights are scaled down
-LEAST_PAST = 1e-150  # sums of weights below it become 0 then: a square must not be below 2.2e-308
+LEAST_PAST = 1e-150  # smaller sums of weights become 0, as their squares would be subnormal
 LARGEST_SPREAD = 1e100  # the squares of larger deviations would be useless
-ABSENCE_STEP = 1.0 / 1024.0  # of the only value of a number so far, by which its absence is less
+ABSENCE_STEP = 1.0 / 1024.0  # a missing number is less than its only value by this share
 
 
 @hot
@@ -71,7 +71,7 @@ def update_intensity(forest: Forest, x: Array) -> None:
 def update_stand_in(forest: Forest, j: int, value: float) -> None:
     """Update the stand-in of a number by a value, before its range is extended to that."""
     # (DESIGN.md: missing values.) It is just below the only value. With a second one there is none,
-    # and statistics that include it are of no use any more.
+    # and the statistics that include it are reset.
     low, high = forest.ranges[0, j], forest.ranges[1, j]
     if forest.features[j]["n_recent"] == 0:
         if forest.settings[0]["n_words"] == 0:
@@ -291,8 +291,7 @@ def count_bucket(
 @hot
 def scaled_down(weight: float, factor: float) -> float:
     """Return a sum of weights divided by a factor, or 0 if it is negligible."""
-    # Computing with its square would take a hundred times as long. A new sample weighs 1e-60 at
-    # least.
+    # Subnormal squares would make it a hundred times as slow. A new sample weighs 1e-60 at least.
     weight /= factor
     return weight if weight > LEAST_PAST else 0.0
 

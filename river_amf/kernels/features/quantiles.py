@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.features.standardisation import SLOW
+from river_amf.kernels.features.standardization import SLOW
 from river_amf.kernels.numba_tools.arrays import Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state import layout
@@ -17,18 +17,18 @@ from river_amf.state.layout import N_BINS
 
 MISSING = N_BINS  # the bin of numbers that are missing
 NO_BIN = -1
-FIRST_VALUE = -2  # of a feature, or the first again, as those before it have been forgotten
+FIRST_VALUE = -2  # the bin of the first value of a feature, also after others were forgotten
 EDGE_STEP = 1.5  # in standard deviations, times the weight of the newest value in the standards
 
 place_of = hot(layout.place_of)
 
 
 @helper
-def take_bins(forest: Forest, x: Array, learns: bool, standardised: Array) -> None:
-    """Write the bin of each value to the last row, by the standards before it; move the edges."""
+def take_bins(forest: Forest, x: Array, learns: bool, standardized: Array) -> None:
+    """Write the bin of each value to the last row, and then move the edges."""
     if len(forest.edges) == 0:
         return
-    n_edges, out = N_BINS - 1, standardised[len(standardised) - 1]
+    n_edges, out = N_BINS - 1, standardized[len(standardized) - 1]
     for j in range(forest.settings[0]["n_features"]):
         value = x[j]
         if math.isnan(value):

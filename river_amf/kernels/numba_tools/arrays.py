@@ -32,7 +32,7 @@ Forest = Any  # a view of the arrays of `layout.FIELDS`, and of the handle
 Samples = Any  # the same for `layout.BLOCK_FIELDS`
 # One tree's part of a forest: the arrays that have an axis of trees, its record `state`, the
 # `settings`, its index `t`, its split `intensity` for the sample that is being learned, and those
-# `given` by the forest, which it may follow from (`tree.gains`).
+# `given` by the forest, from which it may follow (`tree.gains`).
 Tree = Any
 
 
@@ -77,14 +77,14 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
 
 @hot
 def inputs_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]:
-    """Return the others: standardised sample, inputs of linear models, terms of trends."""
+    """Return the others: standardized sample, inputs of both kinds of models, terms of trends."""
     at = forest.handle
-    standardised = at["standardised_row_capacity"], forest.intensity.shape[1]
+    standardized = at["standardized_row_capacity"], forest.intensity.shape[1]
     inputs = at["gradient_model_capacity"], 2, at["input_capacity"]
     additive_inputs = at["additive_row_capacity"], at["common_input_capacity"]
     terms = at["fit_capacity"], N_TERM_ROWS, at["wave_capacity"]
     return (
-        array_at(address + at["standardised_place"], standardised, np.float64),
+        array_at(address + at["standardized_place"], standardized, np.float64),
         array_at(address + at["inputs_place"], inputs, np.float64),
         array_at(address + at["additive_inputs_place"], additive_inputs, np.float64),
         array_at(address + at["terms_place"], terms, np.float64),
@@ -111,16 +111,3 @@ def dot(a: Array, b: Array, n: int) -> float:
     for i in range(whole, n):
         s0 += a[i] * b[i]
     return (s0 + s1) + (s2 + s3)
-
-
-DONE = 0
-RELEASED = 1  # done, and some trees no longer keep samples
-INFINITE = 2  # the sample has an infinite value, and nothing has been changed
-TOO_HEAVY = 3  # with this sample, the sum of the weights would be too large; nothing has changed
-LOST = 4  # done, and none of the last labels had a prediction
-
-NOTHING = 0  # ran out
-STORE_FULL = -1
-NODES_FULL = -2
-BOXES_FULL = -3
-PENDING_FULL = -4

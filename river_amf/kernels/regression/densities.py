@@ -34,7 +34,7 @@ def location_of(n: float, mean: float, above: float) -> float:
 
 @hot
 def spread_of(n: float, mean: float, squares: float, above: float, variance: float) -> float:
-    """Twice beta times (kappa + N + 1) / (kappa + N): 2 alpha times the squared scale of a law."""
+    """Return 2 alpha times the squared scale, 2 beta (kappa + N + 1) / (kappa + N), of a law."""
     deviation = mean - above
     total = PRIOR_WEIGHT + n
     beta = 2.0 * PRIOR_ALPHA * variance + squares + PRIOR_WEIGHT * n / total * deviation * deviation
@@ -43,7 +43,7 @@ def spread_of(n: float, mean: float, squares: float, above: float, variance: flo
 
 @hot
 def density_of(n: float, spread: float, error: float) -> tuple[float, float]:
-    """Return the density of Student's t at an error: sqrt(first) exp(second)."""
+    """Return the density of Student's t at an error as two numbers, sqrt(first) exp(second)."""
     # It is G / sqrt(pi spread) (1 + error^2 / spread)^-(alpha + 1/2), with G = Gamma(alpha + 1/2) /
     # Gamma(alpha) from its asymptotic series, after G(a) = G(a + 1) a / (a + 1/2) where a is small.
     a = alpha = PRIOR_ALPHA + 0.5 * n
@@ -118,9 +118,9 @@ def score_target(
 ) -> float:
     """Count a target at a node whose weight was n; return its density there from before."""
     # The faded law counts it with the weight `fading`, which shrinks with the delay of the target.
-    # With `by_logarithms` it is the logarithm, to the power of the weight; else it is that only if
-    # the density is less than TINY, so that a negative number is a logarithm. If the targets do not
-    # vary, all densities count as 1.
+    # With `by_logarithms` the result is the logarithm, times the weight. Without, it is that only
+    # where the density is below TINY, so that a negative result is a logarithm. If the targets do
+    # not vary, all densities count as 1.
     p = 0.0 if by_logarithms else 1.0
     fades = settings["fades"]
     if variance > 0.0:
@@ -156,7 +156,7 @@ def score_logarithms(
     settings: Record, faded: Array, log_p: float, log_faded: float, weight: float
 ) -> float:
     """Update the share of the faded law, given both log densities; return that of the mix."""
-    # The share follows from Bayes' rule and is then pulled towards 1/2 [HW].
+    # The share follows from Bayes' rule and is then pulled toward 1/2 [HW].
     if settings["fades"]:
         log_share, log_rest = math.log(faded[FADED_SHARE]), math.log1p(-faded[FADED_SHARE])
         log_odds = log_share - log_rest + weight * (log_faded - log_p)

@@ -27,21 +27,21 @@ KIND_DECAY = 0.9995  # of the squares of their errors
 DECAY = 0.995  # of the errors counted
 HALF = N_ERRORS // 2
 LARGEST_PLACE = 1.0 - 0.25 / HALF  # of u / (1 + |u|) in an interval
-FEW_TARGETS = 20  # learned; before that, quantiles cover twice their range
+FEW_TARGETS = 20  # before so many, quantiles cover twice the range of the targets
 LEAST_SQUARE = 1e-12  # of a tree's squared scale, relative to the recent squared errors
 
 OF_VOTERS, OF_LAST, OF_TRENDS = 0, 1, 2  # the stacks
 STACK_DECAY = 0.999
 RIDGE = 5.0
 ERROR_DECAY = 0.99  # of the squared errors that the unit follows from
-ENOUGH = 20.0  # weight of these errors from which on a larger one is clipped,
-LARGEST_ERROR = 10.0  # to this many times their root mean square
+ENOUGH = 20.0  # weight of these errors; before that, none is clipped
+LARGEST_ERROR = 10.0  # in root mean squares; larger ones are clipped to it
 NO_ERRORS = 1e-290  # mean square below which nothing is learned
-LARGEST_INPUT = 1e100  # in that unit
-MARGIN = 0.5  # of the range of the voters, beyond which nothing is predicted
-FAR = 4.0  # error, in scales, beyond which a late target counts as missed,
-JUMP = 3  # misses, on balance, from which on the level has jumped
-DOUBT = 4.0  # variance between leaves at which they count a half, of the recent squared errors: 1/4
+LARGEST_INPUT = 1e100  # in root mean squares
+MARGIN = 0.5  # how far predictions may leave the range of the voters, in ranges
+FAR = 4.0  # in scales; a late target with a larger error is a miss
+JUMP = 3  # number of misses, those above less those below, after which the level has jumped
+LEAF_VARIANCE_PENALTY = 4.0  # of the variance between leaves: the more of it, the less they count
 
 Recent = tuple[float, float, float]  # both means of recent errors, and the last target
 
@@ -82,7 +82,7 @@ def widening(forest: Forest, context: Array) -> float:
 
 @helper
 def count_kinds(forest: Forest, error: float, scale: float, weight: float, context: Array) -> None:
-    """Count an error among those of such rows, given its scale without the factor, if there is."""
+    """Count an error among those of its kinds of rows, given its scale without `widening`."""
     if error != 0.0 and not scale > 0.0:
         return
     u = min(abs(error) / scale, LARGEST_INPUT) if error != 0.0 else 0.0
@@ -132,7 +132,7 @@ FAST_DECAY, SLOW_DECAY = 0.3, 0.8  # of the recent errors that correct the mean 
 @helper
 def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Array) -> None:
     """Write the forest's answer: its prediction, the scale of its error, and two quantiles."""
-    # The level between these is in the place of the lower one, or 0 for none.
+    # On entry, the place of the lower one has the level between them, or 0 for none.
     level = answer[LOWER]
     recent = recent_values(forest)
     location = with_last(forest, combined(forest, votes, i, recent, answer), recent)
@@ -149,7 +149,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Arr
 
 @helper
 def widen_early(forest: Forest, answer: Array) -> None:
-    """Widen both quantiles if there have been few targets, of which there are too few errors."""
+    """Widen both quantiles while there are too few errors for them."""
     counters, n = forest.counters[0], forest.stacks[OF_VOTERS]["n_learned"]
     if n < FEW_TARGETS:
         least, largest = counters["early_least"], counters["early_largest"]
@@ -234,7 +234,7 @@ def agreement(forest: Forest, votes: Array, i: int) -> float:
         squares += distance * distance
     variance = max(squares - total * total / n_trees, 0.0) / n_trees
     unit = mean_square(forest.stacks[OF_VOTERS])
-    return unit / (unit + DOUBT * variance) if unit > 0.0 else 0.0
+    return unit / (unit + LEAF_VARIANCE_PENALTY * variance) if unit > 0.0 else 0.0
 
 
 @hot
@@ -320,7 +320,7 @@ def learn_vote(
 
 @helper
 def learn_last(forest: Forest, distance: float, error: float, weight: float) -> None:
-    """Learn how far to go from the last target, given its error and its distance from the rest."""
+    """Learn how far to go from the last target to the voters, given its error and the distance."""
     # Both are clipped alike, for an outlier makes the last target wrong, and both large.
     stack, distances = forest.stacks[OF_LAST], forest.pooled
     distances[0], error = winsorized(stack, distance), winsorized(stack, error)
@@ -347,7 +347,7 @@ def mean_square(stack: Record) -> float:
 @helper
 def stacked(weights: Array, voters: Array, n: int, base: float) -> float:
     """Return the prediction of a stack of n voters; replace them by distances from the base."""
-    # It is within MARGIN of their range around the range of all.
+    # It may leave the range of all by MARGIN times its width.
     low = high = p = base
     for k in range(n):
         low, high = min(low, voters[k]), max(high, voters[k])

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.answers import ENOUGH_CAPACITY
 from river_amf.kernels.features.fading import decay_of, settled_sum
-from river_amf.kernels.numba_tools.arrays import NONE, NOTHING, Array, Forest, Tree, unsigned
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.densities import estimate_of, score_target, spread_about
 from river_amf.kernels.tree import estimates, gains
@@ -24,9 +25,9 @@ from river_amf.state.layout import LEAF, LOCATION, MEAN, SPREAD, SQUARES
 ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
 ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
 LARGEST_ERROR = 5.0  # in units of sigma; larger ones count as that
-LARGEST_SQUARE = 9.0  # of an error: in a loss in units of sigma^2, in a gain of the variance
+LARGEST_SQUARE = 9.0  # of an error, in units of sigma^2 (losses) or of the variance (gains)
 LEAST_VARIANCE = 1e-12  # of sigma^2, relative to the variance of the targets
-NO_VARIANCE = 1e-280  # of the targets; less counts as none, as sigma^2 may be LEAST_VARIANCE of it
+NO_VARIANCE = 1e-280  # of the targets; less counts as none, or sigma^2 could be subnormal
 
 # Densities and their quotients are far from the limits of float64 if sigma^2 is at least SMALL
 # times the weight of all samples, no density is below TINY, and log_growth is above LEAST_GROWTH.
@@ -36,7 +37,7 @@ LEAST_GROWTH = -100.0
 
 @helper
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
-    """Write a tree's prediction, its variance (of the mix of its nodes' laws), and its leaves'."""
+    """Write a tree's prediction, the variance of the mix of its nodes' laws, and its leaf."""
     settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
     targets, faded, branches = forest.targets[t], forest.faded[t], forest.branches[t]
     index, variance = state["root"], state["variance"]
@@ -83,7 +84,7 @@ def learn_tree(
         weigh_upwards(tree, leaf, changed, math.exp(log_growth))
     else:
         weigh_logarithms_upwards(tree, leaf, changed, log_growth, by_logarithms)
-    return NOTHING
+    return ENOUGH_CAPACITY
 
 
 @hot

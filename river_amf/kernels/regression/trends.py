@@ -7,7 +7,7 @@ learn its residuals.
 
 A profile of a feature is what the target is, on average, at values like its own. The range of a
 number is cut into 16 parts, with a mean of the targets at each of the 17 ends, between which a
-profile is linear; a category has a mean of its own. All means fade, and are drawn towards the mean
+profile is linear; a category has a mean of its own. All means fade, and are drawn toward the mean
 of all targets where there are few.
 """
 
@@ -19,7 +19,7 @@ from river_amf.kernels.features.covariance import begin_covariance, multiply, se
 from river_amf.kernels.features.fading import LEAST_DECAY, decay_of, kept_share, settled_sum
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import place_of
-from river_amf.kernels.features.standardisation import count_cosines, take_cosines
+from river_amf.kernels.features.standardization import count_cosines, take_cosines
 from river_amf.kernels.numba_tools.arrays import Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.target_pool import (
@@ -32,9 +32,9 @@ from river_amf.kernels.regression.target_pool import (
 )
 from river_amf.state.layout import LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAVES
 
-# The rows of terms of a sample: raw cosines; what the smooth trend takes, which is the constant 1,
-# the cosines standardised and the features standardised; and what the fast one takes, which is the
-# constant 1, and a standardised value and a profile for each feature. The others are scratch.
+# The rows of terms of a sample. RAW: the cosines. SMOOTH_TERMS: 1, the standardized cosines, the
+# standardized features. FAST_TERMS: 1, and for each feature its standardized value and its profile.
+# The others are scratch.
 RAW, SMOOTH_TERMS, FAST_TERMS, VOTERS, STEP, SCALE = 0, 1, 2, 3, 4, 5
 FAST, SMOOTH = 0, 1  # the trends
 N_VOTERS = N_TRENDS + 1  # of the stack: the mean of the targets is one, too
@@ -114,7 +114,7 @@ def take_terms(forest: Forest, x: Array, z: Array, terms: Array) -> None:
 
 @hot
 def n_slots_of(forest: Forest) -> int:
-    """Return how many terms each kind of inputs from single features takes."""
+    """Return how many slots the features have."""
     return min(forest.settings[0]["n_features"], MOST_SLOTS)
 
 
@@ -200,7 +200,7 @@ def profile_of(forest: Forest, means: Array, j: int, x: float, scale: float) -> 
 
 @hot
 def height_at(forest: Forest, place: Array) -> float:
-    """Return how far the mean target at a place is from that of all, drawn towards it."""
+    """Return how far the mean target at a place is from that of all, drawn toward it."""
     counters, weight = forest.counters[0], place[WEIGHT]
     return weight / (weight + counters["newest_profile"]) * (place[MEAN] - counters["target_mean"])
 

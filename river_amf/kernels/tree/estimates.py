@@ -17,7 +17,7 @@ from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import DELAY, FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 DELAY_SCALE = 10.0  # delay in samples at which the rates of learning from predictions are halved
-LARGEST_DELAY = 100.0  # longer ones count as that, or nothing would be learned in a stream's time
+LARGEST_DELAY = 100.0  # longer ones count as that, or too little would be learned
 
 
 @hot
@@ -29,11 +29,11 @@ def slowed(weight: float, context: Array) -> float:
 
 SCALE = 2.0**512  # the odds of a node are divided by powers of this to stay within float64
 LOG_SCALE = 512 * math.log(2.0)
-LARGEST_ODDS = 2.0**256  # the bound at which they are divided; its inverse is the lower bound
+LARGEST_ODDS = 2.0**256  # larger odds are divided; odds below its inverse are multiplied
 LARGEST_LOG_ODDS = 1e300
 FEW_SCALES = 4.0  # after this many divisions, they are 0
 
-SWITCHING = 0.001  # how far a node's faded share is pulled towards 1/2 at each sample
+SWITCHING = 0.001  # how far a node's faded share is pulled toward 1/2 at each sample
 LEAST_COUNT = 1e-307  # smaller faded counts become 0, as the Dirichlet parameter is at least 1e-300
 SHARE_MEMORY = 500.0  # the number of samples in the running mean of the faded shares
 
@@ -97,13 +97,13 @@ def tempered(settings: Record, log_p: float) -> float:
 
 @hot
 def log_odds_of(settings: Record, log_own: float, log_children: float) -> float:
-    """r_v = log((1-b) / b) + log w_v - log wbar_left - log wbar_right (DESIGN.md: aggregation)."""
+    """Return r_v = log((1-b) / b) + log w_v - log (wbar_left wbar_right)."""
     return settings["log_stop"] - settings["log_split"] + log_own - log_children
 
 
 @hot
 def log_own_surplus(settings: Record, log_odds: float) -> float:
-    """Rho = log w_v - log wbar_v = -log(1-b) - softplus(-r_v) (DESIGN.md: structural changes)."""
+    """Return rho = log w_v - log wbar_v (DESIGN.md: structural changes)."""
     return -settings["log_stop"] - softplus(-log_odds)
 
 
@@ -112,7 +112,7 @@ def log_own_surplus(settings: Record, log_odds: float) -> float:
 
 @helper
 def log_score(settings: Record, count: float, n_samples: float, weight: float) -> float:
-    """Log of the probability that a node gave to the label of a sample not counted yet."""
+    """Return the log of the probability of a label at a node, before the sample is counted."""
     # For weight 1, this is log p_v(y); otherwise the increment of -L_v, so that the order of the
     # samples does not matter (DESIGN.md: sample weights).
     a = settings["dirichlet"]
@@ -184,7 +184,7 @@ def settled(count: float) -> float:
 def learn_faded(settings: Record, row: Array, label: int, p_whole: float) -> float:
     """Count a sample of weight 1 in a node's faded counts; return the node's p_v(y) from before."""
     # The node predicts the mixture of its two estimators, (1 - q) p_whole + q p_faded. Its faded
-    # share q is updated by Bayes' rule and then pulled towards 1/2, as in the fixed-share method of
+    # share q is updated by Bayes' rule and then pulled toward 1/2, as in the fixed-share method of
     # Herbster and Warmuth [HW].
     share = row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
@@ -206,7 +206,7 @@ def learn_faded_weight(
 ) -> float:
     """Do the same as learn_faded for any weight, in logarithms."""
     # The counts fade by gamma^w and gain (1 - gamma^w) / (1 - gamma), as if the weight came bit by
-    # bit. The faded estimator scores p_faded(y)^w, and the share is pulled towards 1/2 once.
+    # bit. The faded estimator scores p_faded(y)^w, and the share is pulled toward 1/2 once.
     share = row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
     p_faded = (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from river_amf.kernels.answers import ENOUGH_CAPACITY
 from river_amf.kernels.numba_tools.arrays import (
     NONE,
-    NOTHING,
     UNLISTED,
     Array,
     Forest,
@@ -168,7 +168,8 @@ def draw_splits(tree: Tree, index: int, expansion: Expansion) -> int:
     # hull is boxes[k].
     lengths = expansion.lengths
     budget = structure.splits_left(tree.settings, tree.state)
-    now = structure.time_of(tree, tree.nodes[index])
+    parent = tree.nodes[index]["parent"]
+    now = 0.0 if parent == NONE else tree.nodes[parent]["split_time"]
     n_cell = len(expansion.members)
     n_splits = 0
     follow_gains(tree)
@@ -339,8 +340,8 @@ def weigh_chain(
 @allocating
 def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, int, float]:
     """Split a pure leaf late, as a sample of another label has arrived at `row`."""
-    # Returns NOTHING, the newcomer's leaf and the growth of the log wbar of the expanded leaf. If
-    # the tree's capacity is used up, nothing changes, and the first value is what is short.
+    # Returns ENOUGH_CAPACITY, the leaf of the new sample, and the growth of the log wbar of the
+    # expanded leaf. If capacity is used up, the first value is which, and nothing has changed.
     before = tree.state["random_state"]
     n_features, n_faded = tree.settings["n_features"], tree.faded.shape[1]
     n_members = int(tree.nodes[index]["n_rows"]) + 1
@@ -352,7 +353,7 @@ def expand_leaf(forest: Forest, tree: Tree, index: int, row: int) -> tuple[int, 
         tree.settings, tree.state, n_splits, len(tree.nodes), len(tree.boxes)
     )
     leaf, growth = NONE, 0.0
-    if missing != NOTHING:
+    if missing != ENOUGH_CAPACITY:
         tree.state["random_state"] = before
     else:
         label = forest.samples[expansion.members[0]["row"]]["label"]

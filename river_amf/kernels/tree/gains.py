@@ -20,14 +20,14 @@ GAIN_FLOOR = 0.0001
 FEW = 20.0  # the weight of splits that have gained nothing
 DOUBT = 2.0  # standard errors by which gains are lowered
 LEAST_DECAY = 1e-200
-FORGETTING = 1e200  # as the weight of the newest sample, compared to which all others are nothing
+FORGETTING = 1e200  # a weight of the newest sample that makes all others negligible
 
 GAINED, PASSED, SQUARED = 0, 1, 2
 
 
 @hot
 def newest_of(tree: Tree) -> float:
-    """Return the weight in the sums of the newest sample, which grows while older ones fade."""
+    """Return the weight of the newest sample in the sums, which grows where they should fade."""
     return max(tree.state["newest_gain"], 1.0)
 
 
@@ -53,7 +53,7 @@ def rescale_gains(tree: Tree, factor: float) -> None:
 
 @hot
 def count_gain(tree: Tree, feature: int, weight: float, share: float, gain: float) -> None:
-    """Count what a split, which passes on a share of its mass, has gained for a sample."""
+    """Count what a split has gained for a sample, and the share of mass that it passes on."""
     j, weighted = unsigned(feature), share * gain
     tree.gains[GAINED, j] += weight * weighted
     tree.gains[PASSED, j] += weight * share

@@ -17,8 +17,8 @@ from river_amf.kernels.tree.random_numbers import (
 )
 from river_amf.kernels.tree.sample_store import list_row
 
-N_IN_A_ROW = 48  # nodes among which a full tree looks for a split to undo
-MORE = 1.0 + 1e-9  # by this factor, so that rounding does not matter
+N_CANDIDATES = 48  # nodes that a full tree considers when it undoes a split
+TIE_TOLERANCE = 1.0 + 1e-9  # factor up to which two of them are equal, despite rounding
 
 
 @hot
@@ -39,9 +39,9 @@ def grow(tree: Tree, x: Array, row: int) -> tuple[int, int, float]:
 @hot
 def descend(tree: Tree, x: Array) -> tuple[int, float, int]:
     """Walk x down to a leaf, or to where the process splits, extending the boxes on the way."""
-    # Returns the node and the time at which it gets a new parent, or NEVER if it is a leaf that
-    # takes x without a split [MF, algorithm 4; AMF, algorithm 3]; and if the tree is full, the node
-    # whose split makes room, without which the node is not split either.
+    # Returns the node, the time at which it gets a new parent, and in a full tree the node whose
+    # split is undone to make room. The time is NEVER if it is a leaf that takes x without a split
+    # [MF, algorithm 4; AMF, algorithm 3]. If nothing makes room, the box is extended instead.
     n_features = tree.settings["n_features"]
     is_full = structure.is_spent(tree.settings, tree.state)
     n_missing = structure.count_missing(x, n_features)
@@ -96,7 +96,7 @@ def least_useful_split(tree: Tree, index: int) -> int:
     above = nodes[unsigned(index)]["parent"]
     candidate = int(draw_uniform(tree.state) * n_nodes)
     best, largest = NONE, 0.0
-    for _ in range(N_IN_A_ROW):
+    for _ in range(N_CANDIDATES):
         candidate = candidate + 1 if candidate + 1 < n_nodes else 0
         node = nodes[unsigned(candidate)]
         if candidate == index or structure.is_leaf(node):
@@ -104,9 +104,9 @@ def least_useful_split(tree: Tree, index: int) -> int:
         left, right = nodes[unsigned(node["left"])], nodes[unsigned(node["right"])]
         if candidate != above and structure.is_leaf(left) and structure.is_leaf(right):
             divisor = 1.0 + min(left["n_samples"], right["n_samples"])
-            if largest * divisor < 1.0:  # else it can not be larger, as no share exceeds 1
+            if largest * divisor < 1.0:  # else it cannot be larger, as no share exceeds 1
                 uselessness = estimates.shares(node)[0] / divisor
-                if uselessness > largest * MORE:
+                if uselessness > largest * TIE_TOLERANCE:
                     best, largest = candidate, uselessness
     return best
 

@@ -65,7 +65,7 @@ def novelty_in(forest: Forest, tree: Tree, values: Array, x: Array) -> float:
     follow_gains(tree)
     for j in range(n_features):
         value = values[j]
-        is_unseen = value == UNSEEN  # of a number, -1
+        is_unseen = value == UNSEEN  # or the number -1, which stays the same
         x[j] = value if is_unseen else coded(forest.is_categorical, tree.state["key"], j, value)
     whole = math.log1p(nodes[index]["n_samples"])
     novelty, reach, time = 0.0, 1.0, 0.0

@@ -21,7 +21,7 @@ MULTIPLIER = np.uint64(4294883355)
 
 @hot
 def draw_word(state: Record) -> Word:
-    """32 random bits from D. Thomas' MWC64X generator."""
+    """Draw 32 bits from D. Thomas' MWC64X generator."""
     # No product overflows, so uncompiled code, where these are numpy scalars, does not warn.
     low = state["random_state"] & LOW_WORD
     high = state["random_state"] >> WORD
@@ -31,7 +31,7 @@ def draw_word(state: Record) -> Word:
 
 @hot
 def draw_uniform(state: Record) -> float:
-    """Uniform on [0, 1) with 53 bits."""
+    """Draw a number uniformly from [0, 1), with 53 bits."""
     high = draw_word(state) >> np.uint64(5)
     low = draw_word(state) >> np.uint64(6)
     return (float(high) * 67108864.0 + float(low)) / 9007199254740992.0
@@ -39,13 +39,13 @@ def draw_uniform(state: Record) -> float:
 
 @hot
 def draw_exponential(state: Record, rate: float) -> float:
-    """E ~ Exp(rate)."""
+    """Draw E ~ Exp(rate)."""
     return -math.log1p(-draw_uniform(state)) / rate
 
 
 @hot
 def draw_split_time(state: Record, time: float, rate: float, end: float) -> float:
-    """Time + E with E ~ Exp(rate), or NEVER if that is certain to be past the end."""
+    """Draw time + E with E ~ Exp(rate), or NEVER if that is certain to be past the end."""
     u = draw_uniform(state)
     if u > rate * (end - time):  # E = -log(1 - u) / rate >= u / rate
         return NEVER
@@ -54,7 +54,7 @@ def draw_split_time(state: Record, time: float, rate: float, end: float) -> floa
 
 @helper
 def draw_threshold(state: Record, low: float, high: float) -> float:
-    """Uniform on [low, high), so that `low` goes left and `high` right."""
+    """Draw uniformly from [low, high), so that `low` goes left and `high` right."""
     u = draw_uniform(state)
     if high - low <= LARGEST_FLOAT:
         threshold = low + (high - low) * u
@@ -65,7 +65,7 @@ def draw_threshold(state: Record, low: float, high: float) -> float:
 
 @helper
 def draw_feature(state: Record, lengths: Array, intensity: Array, rate: float) -> int:
-    """Feature j with probability intensity_j lengths_j / rate."""
+    """Draw feature j with probability intensity_j lengths_j / rate."""
     mass = draw_uniform(state) * rate
     total = 0.0
     feature = NONE

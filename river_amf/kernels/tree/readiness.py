@@ -7,14 +7,8 @@ needs more, which is rare, learning stops between two trees until Python has enl
 
 from __future__ import annotations
 
-from river_amf.kernels.numba_tools.arrays import (
-    BOXES_FULL,
-    NODES_FULL,
-    NOTHING,
-    STORE_FULL,
-    Forest,
-    Record,
-)
+from river_amf.kernels.answers import BOXES_FULL, ENOUGH_CAPACITY, NODES_FULL, STORE_FULL
+from river_amf.kernels.numba_tools.arrays import Forest, Record
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
 from river_amf.kernels.tree.sample_store import count_late, is_keeping_rows
 from river_amf.kernels.tree.structure import splits_left
@@ -40,7 +34,7 @@ def missing_capacity(
     n_boxes = state["n_boxes"] + n_splits + 1
     if n_nodes + 2 > settings["max_nodes"] or settings["split_pure"]:
         n_boxes = n_nodes  # as all leaves get a box
-    return BOXES_FULL if n_boxes > box_capacity else NOTHING
+    return BOXES_FULL if n_boxes > box_capacity else ENOUGH_CAPACITY
 
 
 @hot
@@ -62,9 +56,9 @@ def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
             return STORE_FULL
     for t in range(len(forest.trees)):
         missing = tree_lacks(forest, t, READY_SPLITS + few)
-        if missing != NOTHING:
+        if missing != ENOUGH_CAPACITY:
             return missing
-        while n_ready > few and tree_lacks(forest, t, READY_SPLITS + n_ready) != NOTHING:
+        while n_ready > few and tree_lacks(forest, t, READY_SPLITS + n_ready) != ENOUGH_CAPACITY:
             n_ready = max(n_ready // 2, few)
     return n_ready
 

@@ -24,8 +24,8 @@ from river_amf.kernels.tree.estimates import shares
 from river_amf.kernels.tree.random_numbers import coded
 from river_amf.state.layout import FADED_SHARE, MOST_BRANCHES
 
-MOST_VISITS = 400  # nodes of a prediction from which on a walk no longer takes both ways
-LEAST_MASS = 1e-4  # below a node of one that has; less than that stays at the node
+MOST_VISITS = 400  # nodes after which a prediction no longer takes both ways
+LEAST_MASS = 1e-4  # a branch ends at a node below which there is less
 
 
 @hot
@@ -58,8 +58,8 @@ def count_missing(x: Array, n_features: int) -> int:
 @hot
 def is_inside(box: Array, x: Array, n_features: int, n_missing: int) -> bool:
     """Return whether a box contains x, apart from its missing values."""
-    # There are no branches, so that several features are compared at once. A missing value counts
-    # as outside twice.
+    # The code has no branches, so that the processor compares several features at once. A missing
+    # value counts as outside twice.
     n_outside = 0
     for j in range(n_features):
         n_outside += not (box[0, j] <= x[j])
@@ -192,13 +192,6 @@ def box_of(tree: Tree, node: Record) -> Array:
     return tree.boxes[node["slot"]]
 
 
-@hot
-def time_of(tree: Tree, node: Record) -> float:
-    """Return the creation time of a node: the time of the split above it, 0 for the root."""
-    parent = node["parent"]
-    return 0.0 if parent == NONE else tree.nodes[parent]["split_time"]
-
-
 @helper
 def set_split(
     tree: Tree, index: int, time: float, feature: int, threshold: float, left: int, right: int
@@ -284,7 +277,7 @@ def next_visit(
     """Return the node that a prediction visits next, or NONE; its branch; how many are open."""
     # A branch is the mass that is left, what the kind of walk passes down, and the share of x that
     # it stands for: where x lacks the number, both children take a share, the heavier first
-    # (DESIGN.md: missing values). `at` is how many are open, and nodes visited.
+    # (DESIGN.md: missing values). `at` has the numbers of open branches and of visited nodes.
     mass, above, reach = branch
     n_open, n_visits = at
     if ends:

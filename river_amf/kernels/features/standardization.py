@@ -1,4 +1,4 @@
-"""Running standardisation of features, at a slow and a fast timescale (DESIGN.md: standards).
+"""Running standardization of features, at a slow and a fast timescale (DESIGN.md: standards).
 
 The slow timescale compares a value with the stream so far, the fast one with the last few dozen
 samples.
@@ -13,16 +13,16 @@ from river_amf.kernels.numba_tools.arrays import Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
 
 SLOW, FAST = 0.001, 0.03  # weight of the newest value in the running means, at the two timescales
-LARGEST_SCORE = 4.0  # standardised values are clipped to it
-FEW_VALUES = 20  # after these, an outlier is clipped before it is counted, to
-LARGEST_STEP = 10.0  # so many standard deviations
+LARGEST_SCORE = 4.0  # standardized values are clipped to it
+FEW_VALUES = 20  # after these, an outlier is clipped before it is counted
+LARGEST_STEP = 10.0  # in standard deviations; outliers are clipped to it
 LARGEST_DEVIATION = 1e150  # its square is finite
 LEAST_VARIANCE = 1e-28  # of the square of the mean; below that the feature is a constant
 
 
 @helper
-def standardise(forest: Forest, timescale: int, x: Array, learns: bool, out: Array) -> None:
-    """Write the standardised sample, 0 where a value is missing; then count its values."""
+def standardize(forest: Forest, timescale: int, x: Array, learns: bool, out: Array) -> None:
+    """Write the standardized sample, 0 where a value is missing; then count its values."""
     rate = FAST if timescale else SLOW
     for j in range(forest.settings[0]["n_features"]):
         out[j] = 0.0
@@ -73,7 +73,7 @@ def forget_standards(forest: Forest, j: int) -> None:
 
 
 MOST_DIRECTIONS = 8  # with more features than this, distances are scaled down
-LEAST_VARIANCE = 1e-20  # below that a cosine is a constant, but for rounding
+LEAST_SPREAD = 1e-20  # variance below which a cosine is a constant, but for rounding
 MEAN, VARIANCE = 0, 1  # rows of the statistics of cosines
 
 
@@ -81,7 +81,7 @@ MEAN, VARIANCE = 0, 1  # rows of the statistics of cosines
 def take_cosines(
     forest: Forest, draw: int, scale: float, z: Array, cosines: Array, out: Array, first: int
 ) -> None:
-    """Write the cosines of a standardised sample, and them standardised, from out[first] on."""
+    """Write the cosines of a standardized sample, and from out[first] on standardize them."""
     # They see the distances between samples at this scale.
     settings, directions = forest.settings[0], forest.directions[draw]
     if settings["n_numeric"] > MOST_DIRECTIONS:
@@ -100,7 +100,7 @@ def take_cosines(
     for k in range(n_cosines):
         cosine = math.cos(cosines[k])
         cosines[k] = cosine
-        out[first + k] = score(cosine - mean[k], variance[k], LEAST_VARIANCE)
+        out[first + k] = score(cosine - mean[k], variance[k], LEAST_SPREAD)
 
 
 @hot

@@ -1,0 +1,14 @@
+"""What kernels answer: that they are done, what is wrong, or which capacity is used up."""
+
+DONE = 0
+RELEASED = 1  # done, and some trees no longer keep samples
+INFINITE = 2  # the sample has an infinite value, and nothing has been changed
+TOO_HEAVY = 3  # with this sample, the sum of the weights would be too large; nothing has changed
+LOST = 4  # done, and none of the last labels had a prediction
+
+# Which capacity of a tree or of the store is used up.
+ENOUGH_CAPACITY = 0
+STORE_FULL = -1
+NODES_FULL = -2
+BOXES_FULL = -3
+PENDING_FULL = -4
