@@ -39,6 +39,7 @@ from river_amf.kernels.numba_tools.arrays import (
     NONE,
     PENDING_FULL,
     RELEASED,
+    RESTARTED,
     STORE_FULL,
     TOO_HEAVY,
     UNLISTED,

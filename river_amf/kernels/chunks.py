@@ -9,7 +9,15 @@ whether it is predicted, learned or both, and how far a chunk has come, as it ma
 from __future__ import annotations
 
 from river_amf.kernels import by_kind, steps
-from river_amf.kernels.numba_tools.arrays import DONE, NONE, NOTHING, RELEASED, Forest, Samples
+from river_amf.kernels.numba_tools.arrays import (
+    DONE,
+    NONE,
+    NOTHING,
+    RELEASED,
+    RESTARTED,
+    Forest,
+    Samples,
+)
 from river_amf.kernels.numba_tools.compilation import hot, kernel
 from river_amf.kernels.pending import begin_context
 from river_amf.kernels.tree.readiness import needs_tree_votes
@@ -58,7 +66,7 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
 def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: int, end: int) -> int:
     """Predict and learn the samples of a chunk with the trees and linear models from `first` on."""
     # Returns DONE, or what a tree has run out of; then it can be called again, and resumes there,
-    # also after memory has run out.
+    # also after memory has run out or a tree t has restarted (RESTARTED - t).
     votes = samples.votes
     takes_votes = samples.handle["predicts"] or needs_tree_votes(forest.settings[0])
     n_trees = len(forest.trees)
@@ -74,6 +82,8 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
                 missing = steps.learn_in_tree(
                     forest, t, x, vote, targets, intensities, weight, context, row
                 )
+                if missing <= RESTARTED:
+                    samples.next_samples[t] = i + 1
                 if missing != NOTHING:
                     return missing
         samples.next_samples[t] = stop

@@ -11,7 +11,7 @@ from river_amf.kernels import by_kind
 from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vote
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
 from river_amf.kernels.features.sample_weights import weigh_sample
-from river_amf.kernels.numba_tools.arrays import NOTHING, Array, Forest, Tree, tree_of
+from river_amf.kernels.numba_tools.arrays import NOTHING, RESTARTED, Array, Forest, Tree, tree_of
 from river_amf.kernels.numba_tools.compilation import hot, view
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import tree_lacks
@@ -113,7 +113,8 @@ def learn_in_tree(
     row: int,
 ) -> int:
     """Learn a sample in a tree, given its vote; return NOTHING, or what the tree has run out of."""
-    missing = tree_lacks(forest, t, 1)
+    # If the tree restarts, the sample is learned, and the answer is RESTARTED - t.
+    missing, n_restarts = tree_lacks(forest, t, 1), forest.trees[t]["n_restarts"]
     if missing != NOTHING:
         return missing
     tree_target = t % len(targets)
@@ -126,7 +127,7 @@ def learn_in_tree(
             trend = forest.pending_votes[slot, forest.pending_votes.shape[1] - 1, LOCATION]
             target = targets[0] - trend
         by_kind.score_tree(forest, t, vote, target, weight, context)
-    return missing
+    return missing if forest.trees[t]["n_restarts"] == n_restarts else RESTARTED - t
 
 
 @hot

@@ -149,6 +149,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
 
     learn_one = _averaged(Forest.learn_one)
     learn_many = _averaged(Forest.learn_many)
+    novelty_one = _averaged(Forest.novelty_one)
 
     def save(self, path: persistence.PathLike) -> None:
         """Save the forests of all workers to one file, as `river_amf.save` does."""

@@ -108,10 +108,11 @@ def test_forest_equals_mean_of_forests(name):
     assert isinstance(both.forest, base.Regressor if is_regressor else base.Classifier)
     rows = [x.dropna().to_dict() for _, x in X[:40].iterrows()]
     predict = "predict" if is_regressor else "predict_proba"
-    for method in (f"{predict}_one", "predict_one"):
+    for method in (f"{predict}_one", "predict_one", "novelty_one"):
         both(method, rows[0])
     for i, x in enumerate(rows):
         both(f"{predict}_one", x)
+        both("novelty_one", x)
         if i < 20:  # all other labels come later
             both("learn_one", x, y[i])
     both("learn_many", X[20:300], y[20:300], np.where(np.arange(280) % 7 == 0, 0.0, 1.5))
