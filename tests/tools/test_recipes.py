@@ -2,12 +2,16 @@
 
 import itertools
 import json
+import math
 import pickle
 import random
 import sys
 
+import numpy as np
 import pytest
 import recipes
+
+from river_amf import AdaptiveAMFRegressor
 
 pytestmark = pytest.mark.slow
 
@@ -133,6 +137,23 @@ def test_new_rows_are_found_and_learned(names):
     far = [x for x, _ in found if x["size"] > 1]
     assert far == rows[2000::100] and len(found) < 0.05 * len(rows)
     assert model.n_samples == len(rows)
+
+
+def test_counts_are_never_predicted_below_0(names):
+    rng, model, plain = (
+        np.random.default_rng(1),
+        names["new_for_counts"](),
+        AdaptiveAMFRegressor(seed=1),
+    )
+    n_below = 0
+    for a, b in rng.normal(size=(1500, 2)).tolist():
+        x, y = {"a": a, "b": b}, int(rng.poisson(math.exp(a - 1.0)))
+        prediction = plain.predict_one(x)
+        n_below += prediction < 0.0
+        assert model.predict_one(x) == max(prediction, 0.0)
+        model.learn_one(x, y)
+        plain.learn_one(x, y)
+    assert n_below > 20
 
 
 @pytest.mark.soak
