@@ -51,7 +51,11 @@ class Both:
             for i, size in enumerate(self.sizes)
         ]
         self.forest = DistributedForest(model, 2)
-        self.labels = not isinstance(model, AMFRegressor) and ("predict_one", "predict_many")
+        self.labels = not isinstance(model, AMFRegressor) and (
+            "predict_one",
+            "predict_many",
+            "predict_then_learn_many",
+        )
 
     def naive(self, method, *arguments, **keywords):
         """Return the mean of the answers, or the most probable labels."""
@@ -121,6 +125,7 @@ def test_forest_equals_mean_of_forests(name):
         if stop == 600:
             strike(both.forest)
         both(f"{predict}_then_learn_many", X[start:stop], y[start:stop])
+    both("predict_then_learn_many", X[600:700], y[600:700])
     for method in {f"{predict}_many", "predict_many"}:
         both(method, X)
     both("predict_one", rows[0])
@@ -132,7 +137,7 @@ def test_forest_equals_mean_of_forests(name):
             both("predict_quantile_one", rows[0], q)
             both("predict_quantile_many", X, q)
     kill(both.forest._workers)
-    both("learn_many", X[600:], y[600:])
+    both("learn_many", X[700:], y[700:])
     both("predict_many", X)
     assert both.forest._raw_memory_usage > 10_000
     both.forest.close()
