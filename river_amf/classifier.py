@@ -139,8 +139,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     -----
     A forest is a sequence of its trees, to look at: `len(model)`, `model[0].n_nodes`, iteration.
 
-    Parameters are read-only after the first sample. Ties go to the label seen first. A call that
-    raises `ValueError` or `TypeError` leaves the model unchanged; `learn_one` lists the reasons.
+    Parameters are read-only after the first sample. One that has no effect with the others gives a
+    warning, once in a process, unless it is the default. Restarts of trees are logged (logger
+    "river_amf", level INFO). Ties go to the label seen first. A call that raises `ValueError` or
+    `TypeError` leaves the model unchanged; `learn_one` lists the reasons.
 
     Any thread may make any call at any time: a lock lets one call at a time use the model.
     Copies and files hold the model as it is between two calls. In a process that was forked while

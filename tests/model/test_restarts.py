@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf.engine import blocks
+from river_amf.inputs.invalid import InvalidValue
 from river_amf.kernels import UNLISTED
 
 
@@ -122,3 +124,14 @@ def test_each_restart_is_logged_once(kind, predicts, caplog):
     block.learn_many(pd.DataFrame(rows), labels)
     assert caplog.messages == expected
     assert {(record.name, record.levelname) for record in caplog.records} == {("river_amf", "INFO")}
+
+
+def test_draft_of_a_block_logs_no_restart(caplog, monkeypatch):
+    def refuse(_):
+        raise InvalidValue("so that all rows are learned in a copy first")
+
+    monkeypatch.setattr(blocks._Learner, "_odd_rows", refuse)
+    caplog.set_level("INFO", "river_amf")
+    model, rows = AdaptiveAMFClassifier(4, absent="zero", seed=1), points(1500)
+    model.learn_many(pd.DataFrame(rows), [(x["a"] > 0) is (k < 800) for k, x in enumerate(rows)])
+    assert len(caplog.messages) == model.n_restarts > 0
