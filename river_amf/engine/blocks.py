@@ -298,7 +298,7 @@ def _calls(
     missing: set[int],
     restarts: list[tuple[int, int]],
 ) -> list[Callable[[], None]]:
-    """Return calls that run rows through all parts; they add what one has run out of, restarts."""
+    """Return calls that run rows through all parts, and note restarts and what one runs out of."""
     arena = engine.arena
 
     def run(first: int, end: int) -> None:  # which keeps the arrays alive
