@@ -139,8 +139,10 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     -----
     A forest is a sequence of its trees, to look at: `len(model)`, `model[0].n_nodes`, iteration.
 
-    Parameters are read-only after the first sample. Ties go to the label seen first. A call that
-    raises `ValueError` or `TypeError` leaves the model unchanged; `learn_one` lists the reasons.
+    Parameters are read-only after the first sample. One that has no effect with the others gives a
+    warning, once in a process, unless it is the default. Restarts of trees are logged (logger
+    "river_amf", level INFO). Ties go to the label seen first. A call that raises `ValueError` or
+    `TypeError` leaves the model unchanged; `learn_one` lists the reasons.
 
     Any thread may make any call at any time: a lock lets one call at a time use the model.
     Copies and files hold the model as it is between two calls. In a process that was forked while
@@ -233,7 +235,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     def _multiclass(self) -> bool:
         return True
 
-    def predict_one(self, x: dict[Any, Any]) -> Any:  # type: ignore[override]  # no keywords
+    def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
         """Predict the most probable label: in a tie the one seen first, None if there is none.
 
         It follows from `predict_proba_one`, and raises the same errors.
@@ -249,9 +251,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         proba = self.predict_proba_one(x)
         return max(proba, key=proba.__getitem__) if proba else None
 
-    def predict_proba_one(  # type: ignore[override]  # no keywords
-        self, x: dict[Any, Any]
-    ) -> dict[Any, float]:
+    def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label seen so far.
 
         Parameters
@@ -259,6 +259,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         x
             Features, as in `learn_one`, which lists the errors. Unknown features are ignored, and
             absent ones count as missing, but see `absent`.
+        kwargs
+            Ignored: what river's wrappers and pipelines pass on, such as a time.
 
         Returns
         -------
@@ -345,6 +347,27 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         proba, n_known, labels = self._learn_block(X, y, w, predicts=True)
         proba[n_known == 0] = np.nan
         return frames.proba_frame(frame, labels, proba)
+
+    def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
+        """Test, then train on a block: predict each row and then learn it, before the next one.
+
+        It takes what `learn_many` takes, with its errors, and returns labels as from
+        `predict_many`; None for rows that were predicted before anything had been learned.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from river_amf import AMFClassifier
+        >>> model = AMFClassifier(seed=1)
+        >>> X = pd.DataFrame({"length": [1.0, 4.0, 1.5]})
+        >>> model.predict_then_learn_many(X, ["short", "long", "short"]).tolist()
+        [None, 'short', 'short']
+        """
+        frame = self._frame_of(X)
+        frames.check_series(frame, self._labels, y)
+        proba, n_known, labels = self._learn_block(X, y, w, predicts=True)
+        codes = np.where(n_known > 0, proba.argmax(axis=1), len(labels)) if labels else None
+        return frames.label_series(frame, [*labels, None], codes)
 
 
 class AdaptiveAMFClassifier(AMFClassifier):

@@ -17,6 +17,7 @@ from river_amf.engine.engine import Engine
 from river_amf.engine.restoring import content_of, engine_of
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames
+from river_amf.inputs.cautions import warn_once
 from river_amf.inputs.kinds import check_weight
 from river_amf.inputs.labels import Targets
 from river_amf.persistence import Saved
@@ -36,6 +37,8 @@ class Forest(Ensemble, Saved):
         """Set the parameters, and begin with nothing learned."""
         for name in self._checks:
             setattr(self, name, values[name])
+        for sentence in self._idle():
+            warn_once(sentence)
         self._engine = Engine(Targets() if self._task == REGRESSION else None)
 
     @property

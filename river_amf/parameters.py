@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -128,9 +128,18 @@ class Parameter(NamedTuple):
     check: Check
     task: Task | None = None  # the only one with this parameter
     constant: Any = None  # its value in forests of the other task
+    idle: dict[str, tuple[Any, ...]] | None = None  # where these have such values, it has no effect
 
 
 _declare: Any = Parameter  # in the place of a value of any type
+_WITHOUT_WORDS = {"absent": ("missing",)}
+_OF_LEAVES: dict[str, tuple[Any, ...]] = {  # which predict alone, and nothing weighs their tree
+    "use_aggregation": (False,),
+    "fading_factor": (None,),
+    "max_nodes": (None,),
+    "split_intensity": ("range", "unit"),
+}
+_UNSCORED = {"_task": (CLASSIFICATION,), "vote": ("mean",), "drift_threshold": (None,)}
 
 
 class Parameters(CheckedParameters):
@@ -148,26 +157,30 @@ class Parameters(CheckedParameters):
     max_features: int | None = _declare(integer(1, optional=True))
     absent: str = _declare(one_of("missing", "zero"), CLASSIFICATION, "missing")
     on_mismatch: str = _declare(one_of("raise", "missing"))
-    max_delayed_labels: int = _declare(integer(0))
+    max_delayed_labels: int = _declare(integer(0), idle=_UNSCORED)
     vote: str = _declare(one_of("mean", "learned"))
-    linear: bool = _declare(flag)
-    recent: str | None = _declare(one_of(None, "errors", "target"), REGRESSION)
+    linear: bool = _declare(flag, idle={"vote": ("mean",)})
+    recent: str | None = _declare(
+        one_of(None, "errors", "target"), REGRESSION, idle={"vote": ("mean",)}
+    )
     fading_factor: float | None = _declare(positive(below=1, optional=True))
-    drift_threshold: float | None = _declare(positive(optional=True))
+    drift_threshold: float | None = _declare(positive(optional=True), idle={"n_estimators": (1,)})
     split_intensity: str = _declare(one_of("range", "relevance", "unit"))
-    n_jobs: int = _declare(cores)
+    n_jobs: int = _declare(cores, idle={"absent": ("zero",)})
     seed: int | None = _declare(integer(0, math.inf, optional=True))
 
-    step: float = _declare(positive())
+    step: float = _declare(positive(), idle=_OF_LEAVES)
     use_aggregation: bool = _declare(flag)
     dirichlet: float | None = _declare(
         positive(least=LEAST_DIRICHLET, optional=True), CLASSIFICATION
     )
     split_pure: bool = _declare(flag, CLASSIFICATION, True)  # as no cell of targets is pure
-    split_prior: float = _declare(positive(below=1))
+    split_prior: float = _declare(positive(below=1), idle=_OF_LEAVES)
     n_classes: int | None = _declare(integer(1, MOST_CLASSES, optional=True), CLASSIFICATION)
-    max_split_words: int = _declare(integer(1), CLASSIFICATION, 0)
-    max_words: int | None = _declare(integer(2, optional=True), CLASSIFICATION)
+    max_split_words: int = _declare(integer(1), CLASSIFICATION, 0, _WITHOUT_WORDS)
+    max_words: int | None = _declare(
+        integer(2, optional=True), CLASSIFICATION, None, _WITHOUT_WORDS
+    )
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -175,6 +188,19 @@ class Parameters(CheckedParameters):
             cls._checks = {n: p.check for n, p in TABLE.items() if p.task in (None, cls._task)}
             for name in TABLE.keys() - cls._checks.keys():
                 setattr(cls, name, TABLE[name].constant)
+
+    def _idle(self) -> Iterator[str]:
+        """Yield sentences on parameters that have no effect, unless they are the default."""
+        defaults = dict[str, Any]()
+        for kind in reversed(type(self).__mro__):  # a class derived from a forest may have others
+            defaults |= getattr(vars(kind).get("__init__"), "__kwdefaults__", None) or {}
+        for name in self._checks:
+            others = TABLE[name].idle or {}
+            is_idle = all(getattr(self, n) in values for n, values in others.items())
+            if others and is_idle and getattr(self, name) != defaults[name]:
+                names = [n for n in others if not n.startswith("_")]
+                listed = " and ".join(f"{n}={getattr(self, n)!r}" for n in names)
+                yield f"{name} has no effect with {listed}"
 
     def __dir__(self) -> list[str]:
         """List the attributes, without the constants of the other task."""

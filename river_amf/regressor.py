@@ -158,7 +158,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         self._begin(locals())
 
     def predict_one(
-        self, x: dict[Any, Any], with_interval: bool = False, level: float = LEVEL
+        self, x: dict[Any, Any], with_interval: bool = False, level: float = LEVEL, **kwargs: Any
     ) -> Any:
         """Predict the target.
 
@@ -172,6 +172,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
             `predict_interval_one` does: the convention by which pipelines pass intervals on.
         level
             Of the interval, if there is one, as in `predict_interval_one`.
+        kwargs
+            Ignored: what river's wrappers and pipelines pass on, such as a time. With an interval
+            others than `level` raise TypeError, so that a misspelled one does not go unnoticed.
 
         Returns
         -------
@@ -190,7 +193,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         True
         """
         if with_interval:
-            return self.predict_interval_one(x, level)
+            return self.predict_interval_one(x, level, **kwargs)
         engine = self._engine
         return engine.predict(engine, x)
 

@@ -13,7 +13,6 @@ import re
 import secrets
 import shutil
 import signal
-import sys
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -45,7 +44,6 @@ HERE = Path(__file__).parent
 # The heavy extras, each of which is a marker and a folder: its module, and what it tests
 HEAVY = {
     "ray": ("ray", "river_amf.ray"),
-    "rnn": ("keras", "the baseline rnn"),
     "browser": ("playwright", "the look of pages"),
 }
 # Files whose tests take seconds together; of the others, single tests have the marker.
@@ -87,9 +85,7 @@ def folder_of(path):
 
 
 def pytest_configure(config):
-    """Hide the baseline of Keras unless it is tested; refuse to start Ray in several processes."""
-    if not is_named(config, "rnn"):
-        sys.modules["keras"] = None
+    """Refuse to start Ray in several processes."""
     if not is_named(config, "ray"):
         return
     if getattr(config.option, "numprocesses", None):

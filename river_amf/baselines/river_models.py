@@ -29,7 +29,6 @@ from river.neighbors import LazySearch
 from river_amf.baselines import preparation
 from river_amf.baselines.boosting import BoostingClassifier, BoostingRegressor
 from river_amf.baselines.preparation import Features, TargetScaler, present, scale_and_encode, split
-from river_amf.baselines.recurrent import RecurrentClassifier
 from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.dummy import OnlineDummyClassifier
 from river_amf.regressor import AdaptiveAMFRegressor, AMFRegressor
@@ -130,7 +129,6 @@ _CLASSIFIERS: _Makers = {
     "perceptron": lambda _: _scaled(OneVsRestClassifier(linear_model.Perceptron())),
     "logistic": lambda _: _scaled(OneVsRestClassifier(linear_model.LogisticRegression())),
     "mlp": _mlp,
-    "rnn": lambda seed: _scaled(RecurrentClassifier(seed=seed)),
     "hoeffding-gain": lambda _: _unscaled(_hoeffding()),
     "hoeffding-gini": lambda _: _unscaled(_hoeffding("gini")),
     "bagging": lambda seed: _trees(ensemble.BaggingClassifier, seed),
@@ -205,7 +203,6 @@ DESCRIPTIONS: dict[str, str] = {
     "perceptron": "perceptron, one per label",
     "logistic": "logistic regression by SGD, one per label",
     "mlp": "scikit-learn's neural network, one per label",
-    "rnn": "Keras's recurrent network (GRU) over the last 8 samples",
     "hoeffding": "Hoeffding tree with linear models in its leaves",
     "hoeffding-gain": "Hoeffding tree, split by information gain",
     "hoeffding-gini": "Hoeffding tree, split by the Gini index",
@@ -223,14 +220,9 @@ DESCRIPTIONS: dict[str, str] = {
 }
 
 # Models that need an extra which is not installed are in none of the tables.
-_SKLEARN = ("sklearn",), 'needs scikit-learn: pip install "scikit-learn>=1.6"'
-_KERAS = ("keras", "jax"), 'needs Keras and JAX: pip install "keras>=3.8" "jax>=0.5"'
-_NEEDED = {"mlp": _SKLEARN, "boosting": _SKLEARN, "rnn": _KERAS}
-MISSING: dict[str, str] = {
-    name: needed
-    for name, (packages, needed) in _NEEDED.items()
-    if not all(map(importlib.util.find_spec, packages))
-}
+_SKLEARN = 'needs scikit-learn: pip install "scikit-learn>=1.6"'
+_HAS_SKLEARN = importlib.util.find_spec("sklearn") is not None
+MISSING: dict[str, str] = {} if _HAS_SKLEARN else {"mlp": _SKLEARN, "boosting": _SKLEARN}
 for _table in (DESCRIPTIONS, _CLASSIFIERS, _REGRESSORS):
     for _name in MISSING.keys() & _table.keys():
         del _table[_name]
@@ -245,8 +237,8 @@ def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifi
     """Return functions that make the baseline models, by the names in `DESCRIPTIONS`.
 
     They have no arguments, and can be pickled. `"mlp"` and `"boosting"` are there if scikit-learn
-    is installed, `"rnn"` if Keras and JAX are. River's trees and their ensembles sort the labels,
-    so for them strings and numbers cannot both be labels of one stream.
+    is installed. River's trees and their ensembles sort the labels, so for them strings and numbers
+    cannot both be labels of one stream.
 
     Parameters
     ----------

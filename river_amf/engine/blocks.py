@@ -36,8 +36,8 @@ from river_amf.inputs.columns import (
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID, in_row
 from river_amf.inputs.kinds import check_totals
-from river_amf.kernels import DONE, OPEN, RELEASED, UNOPENED
-from river_amf.state.arena import Arena, EncodedBlock
+from river_amf.kernels import DONE, OPEN, RELEASED, RESTARTED, UNOPENED
+from river_amf.state.arena import EncodedBlock
 
 _MIN_CHUNK_ROWS = 16  # fewer ordinary rows in a row are faster one by one
 _ADDITIVE_COST = 8  # of the additive experts together, in trees
@@ -196,7 +196,7 @@ class _Learner:
         """Do what `_odd_rows` does by learning all rows in a copy."""
         # A word may be forgotten on the way, and come back as the name of a category.
         engine, twin = self.engine, engine_of(self.parameters, *content_of(self.engine))
-        twin.schema.warned = engine.schema.warned
+        twin.schema.warned, twin.is_draft = engine.schema.warned, True
         rows = range(len(self.rows.weights))
         for row in rows:
             in_row(row, twin.learn_any, *self.rows.labeled_at(row), self.parameters)
@@ -272,28 +272,37 @@ def _run_chunk(
     engine: Engine, block: EncodedBlock, rows: range, n_jobs: int, parts: list[Guarded]
 ) -> None:
     """Run some rows through all trees in some threads, from where they have stopped."""
-    start, stop = rows.start, rows.stop
+    start, stop, restarts = rows.start, rows.stop, list[tuple[int, int]]()
     if block.stage == UNOPENED:
         kernels.open_chunk(engine.arena, block.address, start, stop)
     while block.stage == OPEN:
         missing: set[int] = set()
-        run_in_threads(_calls(engine.arena, block, rows, n_jobs, missing), parts)
+        run_in_threads(_calls(engine, block, rows, n_jobs, missing, restarts), parts)
         for kind in missing:
             engine.enlarge(kind)
         if missing:
             continue
         if kernels.close_chunk(engine.arena, block.address, start, stop) == RELEASED:
             engine.drop_rows()
+    engine.log_restarts(restarts)
 
 
 def _calls(
-    arena: Arena, block: EncodedBlock, rows: range, n_jobs: int, missing: set[int]
+    engine: Engine,
+    block: EncodedBlock,
+    rows: range,
+    n_jobs: int,
+    missing: set[int],
+    restarts: list[tuple[int, int]],
 ) -> list[Callable[[], None]]:
-    """Return calls that run rows through all parts, and add to a set what one has run out of."""
+    """Return calls that run rows through all parts, and note restarts and what one runs out of."""
+    arena = engine.arena
 
     def run(first: int, end: int) -> None:  # which keeps the arrays alive
         of_block = block.address, rows.start, rows.stop
-        if (kind := kernels.run_chunk(arena, *of_block, first, end)) != DONE:
+        while (kind := kernels.run_chunk(arena, *of_block, first, end)) <= RESTARTED:
+            restarts.append(engine.restart_of(RESTARTED - kind))
+        if kind != DONE:
             missing.add(kind)
 
     lengths = arena.capacities

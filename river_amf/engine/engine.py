@@ -12,6 +12,7 @@ next one calls it first.
 from __future__ import annotations
 
 import functools
+import logging
 import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Self
@@ -26,9 +27,11 @@ from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets, no_quantiles
 from river_amf.inputs.schema import Reading, Schema
-from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, TOO_HEAVY, UNSOUGHT
+from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, RESTARTED, TOO_HEAVY, UNSOUGHT
 from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
+
+_LOGGER = logging.getLogger("river_amf")
 
 Predict = Callable[[Any, Any], Any]  # engine, x
 Learn = Callable[[Any, Any, Any, float, Any], None]  # engine, x, y, weight, parameters
@@ -49,6 +52,7 @@ class Engine(Guarded):
         self.learned = Learned(Schema(labels), None)
         self.width = Width()
         self.n_early = 0  # predictions before the first sample, which wait for no labels
+        self.is_draft = False  # whether it learns samples that another one will learn
         self.predict, self.learn = _FIRST_CALLS
 
     @property
@@ -136,7 +140,9 @@ class Engine(Guarded):
         # The addresses of the sample and the output do not depend on nodes, boxes and rows, which
         # are all that may be short here.
         while status is None or status < 0:
-            if status is not None:
+            if status is not None and status <= RESTARTED:
+                self.log_restarts([self.restart_of(RESTARTED - status)])
+            elif status is not None:
                 self.enlarge(status)
             arena = self.arena
             of_sample = self.schema.sample.address, target, weight, arena.output.address, slot
@@ -144,6 +150,15 @@ class Engine(Guarded):
         if status == RELEASED:
             self.drop_rows()
         return status
+
+    def restart_of(self, tree: int) -> tuple[int, int]:
+        """Return the number of samples after which a tree has last restarted, and its index."""
+        return int(self.arena.trees["restarted_at"][tree]), tree
+
+    def log_restarts(self, restarts: Sequence[tuple[int, int]]) -> None:
+        """Log restarts, as `restart_of` returns them, in their order."""
+        for n_learned, tree in [] if self.is_draft else sorted(restarts):
+            _LOGGER.info("tree %d restarted after %d samples", tree, n_learned)
 
     def check_lost(self) -> None:
         """Warn if many labels in a row have found no prediction, though the model had learned."""

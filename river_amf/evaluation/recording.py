@@ -146,7 +146,7 @@ class Run:
             errors = 1.0 - frame["accuracy"]
         is_forest = isinstance(last, AMFClassifier | AMFRegressor)
         is_measured = is_forest or not len(self.rows) % _MEASURED_EVERY
-        restarts = _number_of(last, "n_drifts_detected")
+        restarts = _number_of(last, "n_restarts" if is_forest else "n_drifts_detected")
         row |= {
             "drifts": self._n_drifts(errors.tolist()),
             "n_nodes": _number_of(last, "n_nodes"),

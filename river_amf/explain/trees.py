@@ -145,10 +145,12 @@ class Ensemble(Parameters):
         """Sum of the weights of the samples learned, by default their number; see `learn_one`."""
         return float(self._engine.run(self._engine.weight_of, 0))  # the first tree never restarts
 
-    def n_drifts_detected(self, tree_id: int | None = None) -> int:
-        """Return the number of restarts of a tree, or of all, as river's `ARFClassifier` has it.
+    @property
+    def n_restarts(self) -> int:
+        """Number of restarts of all trees.
 
-        Only trees with odd indices can restart, and only with a `drift_threshold`.
+        Only trees with odd indices can restart, and only with a `drift_threshold`. Each restart is
+        logged: logger "river_amf", level INFO.
 
         Examples
         --------
@@ -156,11 +158,10 @@ class Ensemble(Parameters):
         >>> model = AdaptiveAMFClassifier(n_estimators=4, seed=1)
         >>> for i in range(3000):
         ...     model.learn_one({"a": i % 7}, (i % 7 < 3) is (i < 2000))
-        >>> model.n_drifts_detected(), model.n_drifts_detected(tree_id=0)
-        (2, 0)
+        >>> model.n_restarts, [tree.n_restarts for tree in model]
+        (2, [0, 1, 0, 1])
         """
-        which = slice(None) if tree_id is None else paths.check_tree(len(self), tree_id)
-        return int(self._engine.run(_counters, self, "n_restarts")[which].sum())
+        return int(self._engine.run(_counters, self, "n_restarts").sum())
 
 
 def river_model(model: Any) -> Any:

@@ -26,6 +26,8 @@ _MANY_FEATURES = 40  # of which samples may have few values
 _FEW_VALUES, _SMALL_SHARE = 10, 0.1
 _N_COUNTED = 64  # samples
 
+_WARNED: set[str] = set()  # of what is not about one model
+
 # what else than a feature there may have been a warning of
 IGNORED, FEW, LOST = object(), object(), object()
 
@@ -110,6 +112,13 @@ class Width:
             )
             schema.warned.add(FEW)
         self.n_left, self._n_values = self.n_left - 1, n_values
+
+
+def warn_once(text: str) -> None:
+    """Warn, unless this process has already warned of the same."""
+    if text not in _WARNED:
+        warn(text)
+        _WARNED.add(text)
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:

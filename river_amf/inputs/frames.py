@@ -22,6 +22,7 @@ from river_amf.inputs.kinds import (
     LARGEST_WEIGHT,
     as_category,
     check_weight,
+    is_missing,
     is_zero,
     plain,
     shown,
@@ -269,6 +270,17 @@ def check_column_names(frame: nw.DataFrame[Any], labels: Iterable[Hashable], y: 
     if not _is_pandas(frame):  # which takes any label as a name
         with suppress(TypeError):  # a bad label is rejected later, where labels are checked
             column_names(frame, [*dict.fromkeys([*labels, *read_labels(y, len(frame)).values])])
+
+
+def check_series(frame: nw.DataFrame[Any], labels: Iterable[Hashable], y: Any) -> None:
+    """Raise TypeError if the labels so far and those in `y` do not fit into one series."""
+    if _is_pandas(frame):  # which takes any labels
+        return
+    found = dict.fromkeys(labels)
+    with suppress(TypeError):  # a bad label is rejected later, where labels are checked
+        new = read_labels(y, len(frame)).values
+        found |= dict.fromkeys(label for label in new if not is_missing(label))
+    label_series(frame, [*found], np.arange(len(found)))
 
 
 def label_series(

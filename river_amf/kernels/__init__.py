@@ -24,6 +24,7 @@ from river_amf.kernels.answers import (
     NODES_FULL,
     PENDING_FULL,
     RELEASED,
+    RESTARTED,
     STORE_FULL,
     TOO_HEAVY,
 )

@@ -12,3 +12,4 @@ STORE_FULL = -1
 NODES_FULL = -2
 BOXES_FULL = -3
 PENDING_FULL = -4
+RESTARTED = -5  # no capacity is used up: tree t has restarted, where a kernel returns RESTARTED - t

@@ -9,7 +9,7 @@ whether it is predicted, learned or both, and how far a chunk has come, as it ma
 from __future__ import annotations
 
 from river_amf.kernels import by_kind, steps
-from river_amf.kernels.answers import DONE, ENOUGH_CAPACITY, RELEASED
+from river_amf.kernels.answers import DONE, ENOUGH_CAPACITY, RELEASED, RESTARTED
 from river_amf.kernels.numba_tools.arrays import NONE, Forest, Samples
 from river_amf.kernels.numba_tools.compilation import hot, kernel
 from river_amf.kernels.pending import begin_context
@@ -58,8 +58,8 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
 @kernel
 def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: int, end: int) -> int:
     """Predict and learn the samples of a chunk with the trees and linear models from `first` on."""
-    # Returns DONE, or which capacity is used up. Called again, also after a MemoryError, it resumes
-    # where it stopped.
+    # Returns DONE, which capacity is used up, or RESTARTED - t for the restart of tree t. Called
+    # again, also after a MemoryError, it resumes where it stopped.
     votes = samples.votes
     takes_votes = samples.handle["predicts"] or needs_tree_votes(forest.settings[0])
     n_trees = len(forest.trees)
@@ -75,6 +75,8 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
                 missing = steps.learn_in_tree(
                     forest, t, x, vote, targets, intensities, weight, context, row
                 )
+                if missing <= RESTARTED:
+                    samples.next_samples[t] = i + 1
                 if missing != ENOUGH_CAPACITY:
                     return missing
         samples.next_samples[t] = stop

@@ -14,6 +14,7 @@ from river_amf.kernels.answers import (
     LOST,
     PENDING_FULL,
     RELEASED,
+    RESTARTED,
     TOO_HEAVY,
 )
 from river_amf.kernels.features.intensity import clip_outliers
@@ -85,8 +86,8 @@ def learn_sample(
     # `EncodedSample`: of (3, n_features) values, which are the encoded row, a buffer for it without
     # outliers and one for a tree's coding of it, and then of its words.
     # `output` is that of predict_sample, which may have predicted this very sample. `slot` is the
-    # answer of take_pending, or UNSOUGHT. If capacity or memory runs out, the same call continues
-    # where this one stopped, once there is more (handle["next_tree"]).
+    # answer of take_pending, or UNSOUGHT. If capacity or memory runs out, or a tree restarts, the
+    # same call continues where this one stopped (handle["next_tree"]).
     handle, context, trees = forest.handle, forest.context, forest.trees
     settings, counters, votes = forest.settings[0], forest.counters[0], forest.votes
     n_features, first_tree, has_votes = settings["n_features"], handle["next_tree"], False
@@ -124,6 +125,8 @@ def learn_sample(
         missing = steps.learn_in_tree(
             forest, t, x, vote, targets, intensities, weight, context, row
         )
+        if missing <= RESTARTED:
+            handle["next_tree"] = t + 1
         if missing != ENOUGH_CAPACITY:
             return missing
     handle["next_tree"] = NONE

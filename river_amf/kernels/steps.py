@@ -8,7 +8,7 @@ are as in `opinion_pool`; all other arguments are those of one sample.
 from __future__ import annotations
 
 from river_amf.kernels import by_kind
-from river_amf.kernels.answers import ENOUGH_CAPACITY
+from river_amf.kernels.answers import ENOUGH_CAPACITY, RESTARTED
 from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vote
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
 from river_amf.kernels.features.sample_weights import weigh_sample
@@ -114,7 +114,8 @@ def learn_in_tree(
     row: int,
 ) -> int:
     """Learn a sample in a tree, given its vote; return ENOUGH_CAPACITY or what is used up."""
-    missing = tree_lacks(forest, t, 1)
+    # If the tree restarts, the sample is learned, and the answer is RESTARTED - t.
+    missing, n_restarts = tree_lacks(forest, t, 1), forest.trees[t]["n_restarts"]
     if missing != ENOUGH_CAPACITY:
         return missing
     tree_target = t % len(targets)
@@ -127,7 +128,7 @@ def learn_in_tree(
             trend = forest.pending_votes[slot, forest.pending_votes.shape[1] - 1, LOCATION]
             target = targets[0] - trend
         by_kind.score_tree(forest, t, vote, target, weight, context)
-    return missing
+    return missing if forest.trees[t]["n_restarts"] == n_restarts else RESTARTED - t
 
 
 @hot

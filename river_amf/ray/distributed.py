@@ -149,6 +149,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
 
     learn_one = _averaged(Forest.learn_one)
     learn_many = _averaged(Forest.learn_many)
+    novelty_one = _averaged(Forest.novelty_one)
 
     def save(self, path: persistence.PathLike) -> None:
         """Save the forests of all workers to one file, as `river_amf.save` does."""
@@ -213,12 +214,28 @@ class _Classifier(DistributedForest, base.MiniBatchClassifier):
     def _multiclass(self) -> bool:
         return True
 
+    @functools.wraps(AMFClassifier.predict_then_learn_many)
+    def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
+        frame = frames.frame_of(X)
+        [labels] = self._workers.call(attrgetter("_labels"), 0)
+        frames.check_series(frame, labels, y)
+        X = X if frames.is_matrix(X) else frames.as_pandas(frame)
+        proba = self.predict_proba_then_learn_many(X, y, w)
+        return self._as_series(frame, proba)
+
     @functools.wraps(AMFClassifier.predict_many)
     def predict_many(self, X: Any) -> Any:  # type: ignore[override]
         frame = frames.frame_of(X)
         proba = self.predict_proba_many(X if frames.is_matrix(X) else frames.as_pandas(frame))
-        codes = proba.to_numpy().argmax(axis=1) if proba.shape[1] else None
-        return frames.label_series(frame, proba.columns.tolist(), codes)
+        return self._as_series(frame, proba)
+
+    def _as_series(self, frame: Any, proba: Any) -> Any:
+        """Return the most probable label of each row, or None if there is none."""
+        labels, values, codes = [*proba.columns, None], proba.to_numpy(), None
+        if values.shape[1]:
+            has_none = np.isnan(values[:, 0])  # nothing had been learned
+            codes = np.where(has_none, len(labels) - 1, values.argmax(axis=1))
+        return frames.label_series(frame, labels, codes)
 
 
 class _Regressor(DistributedForest, base.MiniBatchRegressor):

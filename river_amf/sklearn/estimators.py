@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 
 from river_amf import inspection
 from river_amf.inputs import dates, frames
-from river_amf.inputs.invalid import INVALID, renumbered
+from river_amf.inputs.invalid import INVALID, in_row, renumbered
 from river_amf.inputs.kinds import shown
 from river_amf.parameters import flag
 from river_amf.sklearn import checks
@@ -89,6 +89,23 @@ class ForestEstimator(BaseEstimator):
         array(['short'], dtype='<U5')
         """
         return self._learn(X, y, sample_weight, is_whole=True)
+
+    def novelty(self, X: Any) -> Floats:
+        """Return how unlike all learned rows each row is, from 0 to 1: an array (n_samples,).
+
+        `novelty_one` of the river class describes it. Novelty does not predict errors.
+
+        Examples
+        --------
+        >>> from river_amf.sklearn import AMFClassifier
+        >>> model = AMFClassifier(random_state=1).fit([[1.0], [2.0], [4.0]], ["in", "out", "in"])
+        >>> model.novelty([[2.0], [400.0]]).round(2)
+        array([0., 1.])
+        """
+        model, rows = self._fitted_model(), self._read(X)
+        block = model._rows_of(rows, model._frame_of(rows))
+        samples = map(block.at, range(block.n_rows))
+        return np.array([in_row(k, model.novelty_one, x) for k, x in enumerate(samples)])
 
     def _learn(
         self, X: Any, y: Any, sample_weight: Any, classes: Any = None, is_whole: bool = False

@@ -10,7 +10,7 @@ from sklearn.base import RegressorMixin
 
 from river_amf import regressor
 from river_amf.sklearn.checks import checked_targets
-from river_amf.sklearn.estimators import ForestEstimator
+from river_amf.sklearn.estimators import Floats, ForestEstimator
 
 
 class AMFRegressor(RegressorMixin, ForestEstimator):
@@ -105,6 +105,24 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
             frame = nw.from_native(model.predict_quantile_many(rows, [*quantiles]))
             return ends[0], frame.to_numpy()
         return ends[0]
+
+    def predict_interval(self, X: Any, level: float = regressor.LEVEL) -> Floats:
+        """Predict an interval for each row: the lower and upper ends, of shape (n_samples, 2).
+
+        They are those of `predict(X, interval=level)`, which describes them.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> from river_amf.sklearn import AMFRegressor
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> low, high = AMFRegressor(random_state=1).fit(X, y).predict_interval(X, level=0.8).T
+        >>> bool(((low <= y) & (y <= high)).mean() > 0.7)
+        True
+        """
+        regressor.check_level("level", level)
+        ends: Floats = self.predict(X, interval=level)[1]
+        return ends
 
 
 class AdaptiveAMFRegressor(AMFRegressor):

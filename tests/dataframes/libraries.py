@@ -120,7 +120,7 @@ def assert_twins(model, twin):
 
 def assert_learns(library, blocks, **parameters):
     """Check that blocks (X, y, w) teach and are predicted as their rows; return a forest."""
-    model, reader, twin = (fresh(**parameters) for _ in range(3))
+    model, reader, labeler, twin = (fresh(**parameters) for _ in range(4))
     for X, y, w in blocks:
         assert model.learn_many(X, y, w) is None
         predicted = predict_then_learn(reader, X, y, w)
@@ -128,6 +128,10 @@ def assert_learns(library, blocks, **parameters):
         assert_answers(library, predicted, twin, answers)
         assert_twins(model, twin)
         assert_twins(reader, twin)
+        if not isinstance(model, AMFRegressor):
+            labels = [max(proba, key=proba.get, default=None) for proba in answers]
+            assert values_of(library, labeler.predict_then_learn_many(X, y, w)) == labels
+            assert_twins(labeler, twin)
     for X, _, _ in blocks:
         assert_predicts(model, X, library)
     return model

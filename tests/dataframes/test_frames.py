@@ -220,6 +220,9 @@ def test_labels_that_no_frame_can_hold_are_refused(library):
     before = pickle.dumps(model)
     with pytest.raises(ValueError, match="distinct column names"):
         model.predict_proba_then_learn_many(table, [1, "1"])
+    for labels in ([1, "1"], [None, 1]):
+        with pytest.raises((TypeError, ValueError), match=r"several types|is missing"):
+            model.predict_then_learn_many(table, labels)
     assert pickle.dumps(model) == before
     model.learn_many(table, [1, "a"])
     with pytest.raises(TypeError, match="several types"):

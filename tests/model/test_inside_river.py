@@ -109,14 +109,18 @@ def test_union_joins_numbers_and_categories():
 def test_unknown_keywords_are_refused(kind):
     model, x = small(kind), {"a": 1.0}
     model.learn_one(x, 2.0)
-    calls = [(model.predict_one, {"t": 3}), (model.learn_one, {"y": 2.0, "weight": 2.0})]
+    calls = [(model.learn_one, {"y": 2.0, "weight": 2.0})]
     if kind in REGRESSORS:
         calls.append((model.predict_one, {"with_interval": True, "levels": 0.5}))
     for call, arguments in calls:
         with pytest.raises(TypeError, match=f"unexpected keyword argument '{[*arguments][-1]}'"):
             call(x, **arguments)
-    # and left out by pipelines
+    # in predictions wrappers and pipelines may pass any
     assert (preprocessing.StandardScaler() | model).predict_one(x, t=3) == 2.0
+    assert model.predict_one(x, t=3) == 2.0
+    if kind not in REGRESSORS:
+        assert ensemble.BaggingClassifier(model, 2).predict_proba_one(x, t=3) == {}
+        assert model.predict_proba_one(x, t=3) == {2.0: 1.0}
 
 
 @regressors

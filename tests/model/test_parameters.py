@@ -1,11 +1,13 @@
 """Parameters: what they accept, their defaults, and that each one matters."""
 
+import copy
 import fractions
 import inspect
 import math
 import pickle
 import random
 import re
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from river_amf import (
     AMFRegressor,
     OnlineDummyClassifier,
 )
+from river_amf.inputs import cautions
 from river_amf.parameters import TABLE as DECLARED
 from river_amf.parameters import Parameters
 
@@ -300,6 +303,42 @@ def test_every_parameter_changes_predictions(kind):
     for vote, has_effect in (("learned", True), ("mean", False)):
         without, beside = (trained(kind, vote=vote, linear=linear) for linear in (False, True))
         assert (answers(without) != answers(beside)) == has_effect
+
+
+WORDS, TREE, MEAN = {"absent": "missing"}, {"n_estimators": 1}, {"vote": "mean"}
+LEAVES = {"use_aggregation": False, "fading_factor": None, "max_nodes": None}
+IDLE = [  # parameters that have no effect with others
+    ({"max_words": 9}, WORDS),
+    ({"max_split_words": 2}, WORDS),
+    ({"n_jobs": 2}, {"absent": "zero"}),
+    ({"linear": True}, MEAN),
+    ({"linear": False}, MEAN),
+    ({"recent": "target"}, MEAN),
+    ({"drift_threshold": 0.5}, TREE),
+    ({"max_delayed_labels": 0}, MEAN | {"drift_threshold": None}),
+    *(({"step": 0.5}, LEAVES | {"split_intensity": name}) for name in ("range", "unit")),
+    ({"split_prior": 0.2}, LEAVES | {"split_intensity": "unit"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "idle", "others"),
+    [(k, *case) for k in FORESTS for case in IDLE if {*case[0], *case[1]} <= {*names_of(k)}],
+    ids=str,
+)
+def test_parameters_without_effect_give_one_warning(kind, idle, others, monkeypatch):
+    monkeypatch.setattr(cautions, "_WARNED", set())
+    (name,) = idle
+    is_default = idle == {name: getattr(kind(), name)}
+    keeps_all = "max_delayed_labels" in idle and issubclass(kind, AMFRegressor)
+    with warnings.catch_warnings(record=True, action="always") as record:
+        model = trained(kind, **others | idle)
+        model.clone(), copy.deepcopy(model), pickle.loads(pickle.dumps(model))
+    assert len(record) == (not (is_default or keeps_all))
+    for warning in record:
+        assert str(warning.message).startswith(f"{name} has no effect with ")
+        assert warning.filename == __file__
+    assert keeps_all or answers(model) == answers(trained(kind, **others))
 
 
 @forests

@@ -3,9 +3,12 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf.engine import blocks
+from river_amf.inputs.invalid import InvalidValue
 from river_amf.kernels import UNLISTED
 
 
@@ -55,7 +58,7 @@ def test_odd_trees_of_regressors_restart(parameters):
         model.learn_one(x, 1000.0 + (-y if 800 <= k < 1600 else y))
         assert all(tree.n_nodes > 0 for tree in model)
     assert model[0].n_samples == model[2].n_samples == 2400
-    restarts = [model.n_drifts_detected(tree) for tree in range(4)]
+    restarts = [tree.n_restarts for tree in model]
     assert restarts[::2] == [0, 0] and min(restarts[1::2]) >= 1
     assert max(model[1].n_samples, model[3].n_samples) < 1600
 
@@ -72,7 +75,7 @@ def test_constant_targets_have_no_loss(unit):
 
 
 @pytest.mark.parametrize("vote", ["mean", "learned"])
-def test_restarts_are_counted_as_drifts(vote):
+def test_restarts_are_counted(vote):
     model = AdaptiveAMFClassifier(4, seed=1, vote=vote)
     restarts, before = np.zeros(4, int), np.zeros(4)
     for k, x in enumerate(points(4500)):
@@ -85,17 +88,50 @@ def test_restarts_are_counted_as_drifts(vote):
     for tree, n_nodes in enumerate(arena.trees["n_nodes"]):
         n_listed = (arena.links[tree, : arena.counters["n_rows"][0]] != UNLISTED).sum()
         assert n_listed == arena.nodes["n_rows"][tree, :n_nodes].sum()
-    assert [model.n_drifts_detected(tree_id) for tree_id in range(4)] == restarts.tolist()
-    assert model.n_drifts_detected(tree_id=None) == model.n_drifts_detected() == sum(restarts)
+    assert [tree.n_restarts for tree in model] == restarts.tolist()
+    assert model.n_restarts == sum(restarts)
 
 
 @pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
-def test_forests_without_restarts_have_no_drifts(kind):
+def test_plain_forests_have_no_restarts(kind):
     model = kind(seed=1)
-    assert model.n_drifts_detected() == 0
+    assert model.n_restarts == 0
     model.learn_one({"a": 1.0}, True)
-    assert model.n_drifts_detected() == model.n_drifts_detected(9) == 0
-    with pytest.raises(IndexError, match="tree must be between 0 and 9, got 10"):
-        model.n_drifts_detected(10)
-    with pytest.raises(TypeError):
-        model.n_drifts_detected("a")
+    assert model.n_restarts == model[9].n_restarts == 0
+
+
+@pytest.mark.parametrize("predicts", [False, True])
+@pytest.mark.parametrize("kind", [AdaptiveAMFClassifier, AdaptiveAMFRegressor])
+def test_each_restart_is_logged_once(kind, predicts, caplog):
+    rows = points(6000)
+    labels = [(x["a"] > 0) is (k // 1000 % 2 == 0) for k, x in enumerate(rows)]
+    model, block = (kind(6, seed=1, n_jobs=n) for n in (1, 2))
+    expected, before = [], np.zeros(6)
+    caplog.set_level("INFO", "river_amf")
+    for x, y in zip(rows, labels, strict=True):
+        if predicts:
+            model.predict_one(x)
+        model.learn_one(x, y)
+        counts = np.array([tree.n_restarts for tree in model])
+        for tree in np.flatnonzero(counts > before).tolist():
+            n_learned = int(model._arena.trees["restarted_at"][tree])
+            assert n_learned in (model.n_samples, model.n_samples - 1)
+            expected.append(f"tree {tree} restarted after {n_learned} samples")
+        before = counts
+    assert len(expected) == model.n_restarts > 6
+    assert caplog.messages == expected
+    caplog.clear()
+    block.learn_many(pd.DataFrame(rows), labels)
+    assert caplog.messages == expected
+    assert {(record.name, record.levelname) for record in caplog.records} == {("river_amf", "INFO")}
+
+
+def test_draft_of_a_block_logs_no_restart(caplog, monkeypatch):
+    def refuse(_):
+        raise InvalidValue("so that all rows are learned in a copy first")
+
+    monkeypatch.setattr(blocks._Learner, "_odd_rows", refuse)
+    caplog.set_level("INFO", "river_amf")
+    model, rows = AdaptiveAMFClassifier(4, absent="zero", seed=1), points(1500)
+    model.learn_many(pd.DataFrame(rows), [(x["a"] > 0) is (k < 800) for k, x in enumerate(rows)])
+    assert len(caplog.messages) == model.n_restarts > 0

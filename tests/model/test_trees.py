@@ -53,7 +53,7 @@ def test_trees_agree_with_the_tables(kind):
             "height": int(table["depth"].max()) + 1,
             "n_samples": float(table["n_samples"][table["parent"] < 0].iloc[0]),
             "is_full": False,
-            "n_restarts": model.n_drifts_detected(tree.index),
+            "n_restarts": model._arena.trees["n_restarts"][tree.index],
         }
         assert tree.summary == {name: getattr(tree, name) for name in tree.summary}
     assert model.n_nodes == sum(tree.n_nodes for tree in model) and type(model.n_nodes) is int

@@ -189,7 +189,7 @@ def test_figures_of_forests_are_recorded():
         assert report.relevance["plain"].loc[n].to_dict() == relevance.to_dict()
     assert curve["n_nodes"][600] == trained.n_nodes
     assert curve["memory"][600] == trained.memory_usage
-    assert curve["restarts"].sum() == trained.n_drifts_detected()
+    assert curve["restarts"].sum() == trained.n_restarts
     assert piped[["n_nodes", "memory", "fading_share"]].iloc[-1].notna().all()
     assert "piped" in report.relevance
 

@@ -51,7 +51,11 @@ class Both:
             for i, size in enumerate(self.sizes)
         ]
         self.forest = DistributedForest(model, 2)
-        self.labels = not isinstance(model, AMFRegressor) and ("predict_one", "predict_many")
+        self.labels = not isinstance(model, AMFRegressor) and (
+            "predict_one",
+            "predict_many",
+            "predict_then_learn_many",
+        )
 
     def naive(self, method, *arguments, **keywords):
         """Return the mean of the answers, or the most probable labels."""
@@ -108,10 +112,11 @@ def test_forest_equals_mean_of_forests(name):
     assert isinstance(both.forest, base.Regressor if is_regressor else base.Classifier)
     rows = [x.dropna().to_dict() for _, x in X[:40].iterrows()]
     predict = "predict" if is_regressor else "predict_proba"
-    for method in (f"{predict}_one", "predict_one"):
+    for method in (f"{predict}_one", "predict_one", "novelty_one"):
         both(method, rows[0])
     for i, x in enumerate(rows):
         both(f"{predict}_one", x)
+        both("novelty_one", x)
         if i < 20:  # all other labels come later
             both("learn_one", x, y[i])
     both("learn_many", X[20:300], y[20:300], np.where(np.arange(280) % 7 == 0, 0.0, 1.5))
@@ -120,6 +125,7 @@ def test_forest_equals_mean_of_forests(name):
         if stop == 600:
             strike(both.forest)
         both(f"{predict}_then_learn_many", X[start:stop], y[start:stop])
+    both("predict_then_learn_many", X[600:700], y[600:700])
     for method in {f"{predict}_many", "predict_many"}:
         both(method, X)
     both("predict_one", rows[0])
@@ -131,7 +137,7 @@ def test_forest_equals_mean_of_forests(name):
             both("predict_quantile_one", rows[0], q)
             both("predict_quantile_many", X, q)
     kill(both.forest._workers)
-    both("learn_many", X[600:], y[600:])
+    both("learn_many", X[700:], y[700:])
     both("predict_many", X)
     assert both.forest._raw_memory_usage > 10_000
     both.forest.close()

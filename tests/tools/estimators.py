@@ -131,6 +131,7 @@ def assert_learned(estimator, X, targets, weights=None, rows=None):
         twin.learn_one(x, y, w=w)
     predictions = [twin.predict_one(x) for x in rows]
     assert estimator.predict(X).tolist() == predictions
+    assert estimator.novelty(X).tolist() == [twin.novelty_one(x) for x in rows]
     if is_regressor(estimator):
         ends = [twin.predict_interval_one(x, 0.8) for x in rows]
         expected = [[y, end.lower, end.upper] for y, end in zip(predictions, ends, strict=True)]

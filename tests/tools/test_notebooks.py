@@ -59,7 +59,7 @@ blind = ["majority", "last-class"]
 assert accuracy[blind].max() < 0.6 < 0.75 < accuracy.drop(blind).min()
 assert accuracy["categorical-nb"] > accuracy["multinomial-nb"] + 0.1
 assert accuracy["hoeffding-gain"] == accuracy["hoeffding-gini"]
-others = accuracy.drop([*ours, "rnn", "boosting"], errors="ignore")
+others = accuracy.drop([*ours, "boosting"], errors="ignore")
 assert accuracy[ours].min() > others.max()
 assert comparison.table["log-loss"].idxmin() == "adaptive"
 """,

@@ -101,7 +101,7 @@ def test_packages_are_imported_in_their_rooms():
     assert of_state - sys.stdlib_module_names == {"numpy", "river_amf"}
 
 
-NAMED = ("html", "parquet", "plot", "ray", "rnn", "sklearn")  # extras, for users
+NAMED = ("html", "parquet", "plot", "ray", "sklearn")  # extras, for users
 
 
 def test_hints_install_extras():

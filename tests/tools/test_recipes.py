@@ -2,12 +2,17 @@
 
 import itertools
 import json
+import math
 import pickle
 import random
+import subprocess
 import sys
 
+import numpy as np
 import pytest
 import recipes
+
+from river_amf import AdaptiveAMFRegressor
 
 pytestmark = pytest.mark.slow
 
@@ -74,23 +79,32 @@ class Crash(BaseException):
     pass
 
 
+class Crashes:
+    """An audit hook that raises before an operation on files of a folder, given its number."""
+
+    def __init__(self, folder):
+        self.folder = str(folder)
+        self.begin(deadly=0)
+        sys.addaudithook(self)
+
+    def begin(self, deadly):
+        """Count operations anew; before number `deadly`, the service crashes."""
+        self.operations, self.deadly = itertools.count(1), deadly
+
+    def __call__(self, event, arguments):
+        is_ours = event in recipes.OPERATIONS and self.folder in str(arguments[0])
+        if is_ours and next(self.operations) == self.deadly:
+            raise Crash
+
+
 def test_labels_of_the_day_after_survive_crashes(tmp_path, names):
     (day, *_), labels = days()
     labels = {key: label for key, label in labels.items() if int(key) % 3} | {"1": None}
-    operations = itertools.count(1)
-    deadly = 0  # the operation before which it crashes
-
-    def count(event, arguments):
-        is_ours = event in recipes.OPERATIONS and str(tmp_path) in str(arguments[0])
-        if is_ours and next(operations) == deadly:
-            raise Crash
-
-    sys.addaudithook(count)
-    n_crashed = 0
+    crashes, n_crashed = Crashes(tmp_path), 0
     for place in range(1, 21):
         folder = tmp_path / f"{place} left"
         folder.mkdir()
-        operations, deadly = itertools.count(1), 84 + place
+        crashes.begin(deadly=84 + place)
         steps, service = [*day[:40], None, *day[40:80], None, *day[80:], None], None
         while steps:
             try:
@@ -108,6 +122,45 @@ def test_labels_of_the_day_after_survive_crashes(tmp_path, names):
         (refused,) = set((folder / "refused.jsonl").read_text().splitlines())
         assert json.loads(refused)["message"]["key"] == "1"
     assert n_crashed == 20
+
+
+WRITER = """
+import sys, time
+for line in sys.stdin:
+    with open(sys.argv[1], "a") as file:
+        for part in (line[:9], line[9:]):  # it may be read in between
+            file.write(part)
+            file.flush()
+            time.sleep(0.001)
+"""
+
+
+def test_writer_beside_crashing_learner_loses_nothing(tmp_path, names):
+    (day, *_), labels = days()
+    crashes, service, n_crashed = Crashes(tmp_path), None, 0
+    command, lines = (
+        [sys.executable, "-c", WRITER, tmp_path / "requests.jsonl"],
+        map(json.dumps, day),
+    )
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as writer:
+        writer.stdin.write("".join(line + "\n" for line in lines))
+        writer.stdin.close()
+        crashes.begin(deadly=1)
+        while n_crashed < 20 or writer.poll() is None:
+            try:
+                service = service or names["Requests"](tmp_path, names["new"])
+                service.learn(labels)
+            except Crash:
+                service, n_crashed = None, n_crashed + 1
+                crashes.begin(deadly=1 + n_crashed % 20)
+    assert writer.returncode == 0
+    crashes.begin(deadly=0)
+    service = names["Requests"](tmp_path, names["new"])
+    service.learn(labels)
+    expected = names["new"]()
+    for key, x in day:
+        expected.learn_one(x, labels[key])
+    assert pickle.dumps(service.model) == pickle.dumps(expected) and not service.waiting
 
 
 def test_other_processes_load_newest_model(tmp_path, names):
@@ -133,6 +186,23 @@ def test_new_rows_are_found_and_learned(names):
     far = [x for x, _ in found if x["size"] > 1]
     assert far == rows[2000::100] and len(found) < 0.05 * len(rows)
     assert model.n_samples == len(rows)
+
+
+def test_counts_are_never_predicted_below_0(names):
+    rng, model, plain = (
+        np.random.default_rng(1),
+        names["new_for_counts"](),
+        AdaptiveAMFRegressor(seed=1),
+    )
+    n_below = 0
+    for a, b in rng.normal(size=(1500, 2)).tolist():
+        x, y = {"a": a, "b": b}, int(rng.poisson(math.exp(a - 1.0)))
+        prediction = plain.predict_one(x)
+        n_below += prediction < 0.0
+        assert model.predict_one(x) == max(prediction, 0.0)
+        model.learn_one(x, y)
+        plain.learn_one(x, y)
+    assert n_below > 20
 
 
 @pytest.mark.soak

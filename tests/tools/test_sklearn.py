@@ -224,6 +224,8 @@ def test_sparse_matrix_equals_dense_and_river(kind):
     model = getattr(river_amf, kind.__name__)(3, absent="zero", seed=3)
     model.learn_many(counts, labels)
     assert (model.predict_proba_many(counts)[estimators[0].classes_].to_numpy() == proba).all()
+    rows = [dict(enumerate(row)) for row in counts.toarray().tolist()]
+    assert estimators[0].novelty(counts).tolist() == [model.novelty_one(x) for x in rows]
     frame = pd.DataFrame.sparse.from_spmatrix(counts).add_prefix("word ")
     named = small(kind, absent="zero").fit(frame, labels)
     assert (named.predict_proba(frame) == proba).all()
@@ -464,6 +466,9 @@ def test_intervals_and_quantiles_are_those_of_river(frame):
     prediction, ends = pipeline.predict(table, interval=0.5)
     assert prediction.tolist() == pipeline.predict(table).tolist()
     assert ends.tolist() == model.predict_interval_many(pandas, 0.5).to_numpy().tolist()
+    assert pipeline[-1].predict_interval(table, level=0.5).tolist() == ends.tolist()
+    with pytest.raises(ValueError, match="level must be a number strictly between 0 and 1"):
+        pipeline[-1].predict_interval(table, 90)
     prediction, quantiles = pipeline.predict(table, quantiles=[0.1, 0.5, 0.9])
     expected = model.predict_quantile_many(pandas, [0.1, 0.5, 0.9]).to_numpy()
     assert quantiles.tolist() == expected.tolist()

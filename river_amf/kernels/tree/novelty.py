@@ -42,18 +42,16 @@ def is_outside_rows(forest: Forest, tree: Tree, row: int, x: Array) -> bool:
 
 @hot
 def rate_of(forest: Forest, tree: Tree, node: Record, x: Array) -> float:
-    """Return the rate at which the process splits x off at a node."""
-    if structure.keeps_samples(node):  # at any time
-        if node["parent"] == NONE:
-            return 1.0 if is_outside_rows(forest, tree, node["slot"], x) else 0.0
-        node = tree.nodes[node["parent"]]
+    """Return the rate at which the process splits x off at a node with a box."""
     box, rate = structure.box_of(tree, node), 0.0
     for j in range(tree.settings["n_features"]):
+        if box[0, j] <= x[j] <= box[1, j]:  # most are, and this is faster than to add 0
+            continue
         distance = structure.range_extension(box[0, j], box[1, j], x[j])
         if forest.is_categorical[j]:
             distance = min(distance, 1.0)  # of one that is unseen
         rate += tree.intensity[j] * distance
-    return rate
+    return min(rate, LARGEST_FLOAT)  # or 0 times it would be NaN
 
 
 @helper
@@ -68,10 +66,13 @@ def novelty_in(forest: Forest, tree: Tree, values: Array, x: Array) -> float:
         is_unseen = value == UNSEEN  # or the number -1, which stays the same
         x[j] = value if is_unseen else coded(forest.is_categorical, tree.state["key"], j, value)
     whole = math.log1p(nodes[index]["n_samples"])
-    novelty, reach, time = 0.0, 1.0, 0.0
+    novelty, reach, time, rate = 0.0, 1.0, 0.0, 0.0
     while True:
         node = nodes[index]
-        rate = min(rate_of(forest, tree, node, x), LARGEST_FLOAT)  # or 0 times it would be NaN
+        if not structure.keeps_samples(node):
+            rate = rate_of(forest, tree, node, x)
+        elif node["parent"] == NONE:  # else it takes the box of its parent, and that rate
+            rate = 1.0 if is_outside_rows(forest, tree, node["slot"], x) else 0.0
         if rate > 0.0:
             stays = math.exp(-(node["split_time"] - time) * rate)
             novelty += reach * (1.0 - stays) * math.log1p(node["n_samples"])
