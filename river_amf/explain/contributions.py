@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.explain import experts, paths
+from river_amf.explain import experts
 from river_amf.explain.experts import (
     ADDITIVE,
     FAST,
@@ -39,7 +39,7 @@ from river_amf.kernels.features.standardisation import (
 from river_amf.kernels.regression import trends
 from river_amf.parameters import one_of
 from river_amf.state.arena import Arena
-from river_amf.state.layout import LEAF, LOCATION, MEAN, N_COSINES, N_TRENDS, N_WAVES, REGRESSION
+from river_amf.state.layout import LOCATION, N_COSINES, N_TRENDS, N_WAVES, REGRESSION
 
 Array = NDArray[Any]
 
@@ -159,9 +159,8 @@ def contributions_of(forest: Any, x: dict[Any, Any], label: Hashable | None) -> 
     if forest.vote == "learned":
         parts = _of_pool(forest, outputs, names)
         return _series(names, parts[:, index] - parts.mean(axis=1), has_rest(forest))
-    trees = [_of_label_tree(forest, t, outputs, len(names)) for t in range(len(forest))]
-    parts = np.sum(trees, axis=0)
-    return _series(names, parts[:, index] / parts.sum(), has_rest(forest))
+    parts = _of_voters(forest, outputs, len(names))[:, : len(forest._labels)].sum(axis=0)
+    return _series(names, parts[index] / parts.sum(), has_rest(forest))
 
 
 def has_rest(forest: Any) -> bool:
@@ -238,72 +237,15 @@ def _series(names: list[Hashable], parts: Array, ends_with_rest: bool) -> pd.Ser
     return series if ends_with_rest else series.iloc[:-1]
 
 
-# Trees
-
-
-class _Walk(NamedTuple):
-    """The nodes of a tree that a sample visits, the root first."""
-
-    numbers: Array
-    above: Array  # where the parents of all but the root are among them
-    depths: Array
-    rows: Array  # of parts, for all but the root: that of the feature split above
-    reached: Array  # the mass that reaches each node,
-    shares: Array  # and the share of the sample, below 1 only where a number is missing
-
-
-def _walk(arena: Arena, t: int, values: Array) -> _Walk:
-    """Return the walk of an encoded sample, empty after a restart."""
-    steps, nodes = paths.walk(arena, t, values), arena.nodes[t]
-    numbers, n_samples = steps["node"], nodes["n_samples"]
-    places = {int(node): k for k, node in enumerate(numbers)}
-    above = np.array([places[int(v)] for v in nodes["parent"][numbers[1:]]], np.intp)
-    parents = nodes[numbers[above]]
-    reached, shares, goes_both_ways = steps["mass"].copy(), np.ones(len(steps)), np.bincount(above)
-    for k, (place, parent) in enumerate(zip(above, parents, strict=True), start=1):
-        shares[k] = shares[place]
-        if goes_both_ways[place] > 1:
-            both = n_samples[parent["left"]] + n_samples[parent["right"]]
-            shares[k] *= n_samples[numbers[k]] / both
-    for k in range(len(above), 0, -1):
-        reached[above[k - 1]] += reached[k]
-    return _Walk(numbers, above, steps["depth"], 1 + parents["feature"], reached, shares)
-
-
-def _terms(walk: _Walk, masses: Array, own: Array) -> Array:
-    """Return the terms of a mean over nodes that predict `own`, one for all but the root."""
-    # p_0 + sum of M_v (p_v - p_parent), with the mass that reaches each node
-    terms: Array = masses[1:, None] * (own[1:] - own[walk.above])
-    return terms
-
-
-def _summed(walk: _Walk, first: Array, terms: Array, n: int) -> Array:
-    """Return the parts of a tree, given the prediction of the root and terms."""
-    parts = np.zeros((2 + n, len(first)))
-    parts[0] = first
-    np.add.at(parts, walk.rows, terms)
+def _of_voters(forest: Any, outputs: ExpertOutputs, n: int) -> Array:
+    """Return the parts of the votes of trees, along a last axis, and zeros for other voters."""
+    arena, votes = forest._arena, outputs.votes
+    sample, parts = np.empty((3, len(outputs.values))), np.zeros((*votes.shape, 2 + n))
+    sample[0] = outputs.values
+    kernels.parts_of_trees(arena, sample.ctypes.data, parts.ctypes.data, 2 + n)
+    restarted = np.flatnonzero(arena.trees["root"] == kernels.NONE)
+    parts[restarted, :, 0] = votes[restarted]
     return parts
-
-
-def _of_label_tree(forest: Any, t: int, outputs: ExpertOutputs, n: int) -> Array:
-    """Return the parts of the vote of a tree: its probabilities, or if it is learned logarithms."""
-    arena, settings = forest._arena, forest._arena.settings[0]
-    walk = _walk(arena, t, outputs.values)
-    own = paths.own_predictions(arena, t, walk.numbers)[:, : len(forest._labels)]
-    if not len(own):  # after a restart
-        own = np.full((1, len(forest._labels)), 1.0 / settings["n_classes"])
-    terms = _terms(walk, walk.reached, own)
-    if not settings["learns_vote"]:
-        return _summed(walk, own[0], terms, n)
-    # Each depth adds the difference of log(A + floor), with A the sum of all terms above it. Where
-    # a number is missing, and several terms have the same depth, they share it pro rata.
-    levels = walk.depths[1:] - 1
-    sums = np.zeros((1 + levels.max(initial=-1), own.shape[1]))
-    np.add.at(sums, levels, terms)
-    before = own[0] + kernels.VOTE_FLOOR + sums.cumsum(axis=0) - sums
-    slopes = 1.0 / before
-    np.divide(np.log1p(sums / before), sums, out=slopes, where=sums != 0.0)
-    return _summed(walk, np.log(own[0] + kernels.VOTE_FLOOR), terms * slopes[levels], n)
 
 
 # Linear models
@@ -366,10 +308,9 @@ def _of_pool(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> Array:
     """Return the parts of log P(label) + const of a learned vote on labels."""
     # Constants that all labels share cancel in the end.
     arena, n_trees, n_labels = forest._arena, len(forest), len(forest._labels)
-    parts = np.zeros((2 + len(names), n_labels))
-    parts[0] = arena.bias[:n_labels]
-    for t, weight in enumerate(arena.trees["vote_weight"]):
-        parts += weight * _of_label_tree(forest, t, outputs, len(names))
+    of_trees = _of_voters(forest, outputs, len(names))[:n_trees, :n_labels]
+    parts = np.tensordot(of_trees, arena.trees["vote_weight"], (0, 0)).T
+    parts[0] += arena.bias[:n_labels]
     of_models = _of_linear_models(forest, outputs, names)
     for v, (model, weight) in enumerate(experts.vote_weights(arena).items(), start=n_trees):
         vote = outputs.votes[v, :n_labels]
@@ -380,17 +321,8 @@ def _of_pool(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> Array:
 
 def _of_target(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> Array:
     """Return the parts of the prediction of a regressor."""
-    arena, origin, n_trees, n = forest._arena, forest._labels.origin, len(forest), len(names)
-    votes = np.zeros((len(outputs.votes), outputs.votes.shape[1], 2 + n))
-    for t in range(n_trees):
-        walk = _walk(arena, t, outputs.values)
-        for place, masses, own in (
-            (LOCATION, walk.reached, paths.estimates(arena, t, walk.numbers)),
-            (LEAF, walk.shares, arena.targets[t, walk.numbers, MEAN]),
-        ):
-            if len(own):  # else it has just restarted
-                terms = _terms(walk, masses, own[:, None])
-                votes[t, place] = _summed(walk, own[:1], terms, n)[:, 0]
+    arena, origin, n_trees = forest._arena, forest._labels.origin, len(forest)
+    votes = _of_voters(forest, outputs, len(names))
     if len(arena.trends):
         of_models, counters = _of_linear_models(forest, outputs, names), arena.counters[0]
         for k, trend in enumerate((FAST, SMOOTH), start=n_trees):
