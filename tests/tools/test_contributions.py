@@ -223,6 +223,32 @@ def test_features_that_share_weights_sum(kind):
         assert_sums(model, x)
 
 
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_contributions_of_block_equal_rows(model):
+    X = pd.DataFrame(QUESTIONS, range(5, 5 + len(QUESTIONS)))
+    for label in (None, *([] if isinstance(model, AMFRegressor) else model._labels)):
+        table = inspection.contributions_many(model, X, label)
+        assert table.index.equals(X.index)
+        for x, (_, row) in zip(X.to_dict("records"), table.iterrows(), strict=True):
+            parts = inspection.contributions(model, x, label)
+            assert row[parts.index].tolist() == parts.tolist()
+            assert row.drop(parts.index).eq(0.0).all()
+    table = inspection.contributions_many(model, X[:0])
+    assert len(table) == 0 and [*table][: 1 + len(model._features)] == [
+        "baseline",
+        *model._features,
+    ]
+
+
+def test_contributions_of_block_refuse_bad_rows():
+    X = pd.DataFrame({"fine": [1.0, math.inf]})
+    with pytest.raises(ValueError, match="row 1: "):
+        inspection.contributions_many(MODELS["mean"], X)
+    with pytest.raises(ValueError, match=r"label must be one of .*, got 'new'"):
+        inspection.contributions_many(MODELS["mean"], X, "new")
+    assert [*inspection.contributions_many(AMFRegressor(), X[:1])] == ["baseline"]
+
+
 def test_contributions_refuse_other_labels():
     for name, label in (("mean", "new"), ("stack", 3.0)):
         with pytest.raises(ValueError, match=f"label must be .*, got {label!r}"):
