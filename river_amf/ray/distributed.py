@@ -71,9 +71,9 @@ class DistributedForest(CheckedParameters, base.Estimator):
 
     It is a river classifier or regressor, as `model` is, and has its methods to learn and predict.
     It pays for many trees and for blocks of some hundred rows or more. A single sample takes one or
-    two milliseconds. A call that raises an error leaves all workers as they were. A worker that
-    dies, even in the middle of a call, is replaced by one in the same state. For the death of this
-    process there are `save` and `load`.
+    two milliseconds. `inspection` only takes forests of one process. A call that raises an error
+    leaves all workers as they were. A worker that dies, even in the middle of a call, is replaced
+    by one in the same state. For the death of this process there are `save` and `load`.
 
     Call `ray.init` before for another Ray than its default, without a dashboard or statistics.
 
