@@ -12,6 +12,7 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 # arguments, and what makes a script quick
 TINY = {
+    "contributions --streams additive elec2 --seeds 1": {"LEARNED": 100, "EXPLAINED": 2},
     "drift --table": {},
     "drift --picture drift.png": {},
     "gaps --streams elec2 --seeds 1": {"BEFORE": 100, "ROWS": 200},
