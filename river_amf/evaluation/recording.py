@@ -18,12 +18,7 @@ from river.conf import Interval
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.metrics import Metrics, Scores
 from river_amf.evaluation.models import Maker
-from river_amf.evaluation.prequential import (
-    Step,
-    last_step,
-    seen_by_last_step,
-    test_then_train,
-)
+from river_amf.evaluation.prequential import Step, last_step, seen_by_last_step, test_then_train
 from river_amf.evaluation.streams import Sample, shorten
 from river_amf.evaluation.usage_errors import EvaluationError, error_line
 from river_amf.explain.contributions import has_rest

@@ -137,8 +137,9 @@ def contributions(
         raise ValueError("background must be given with method='permutations', and only then")
     if method == "path":
         return forest._engine.run(contributions_of, forest, x, label)  # type: ignore[no-any-return]
-    is_list = isinstance(background, Sequence)
-    samples = background if is_list else _samples_in(forest, background)
+    samples = background
+    if not isinstance(background, Sequence):
+        samples = _samples_in(forest, background)
     if not len(samples):
         raise ValueError("background must have at least one sample")
     return forest._engine.run(_by_permutations, forest, x, label, samples)  # type: ignore[no-any-return]
@@ -298,6 +299,9 @@ def _series(names: list[Hashable], parts: Array, ends_with_rest: bool) -> pd.Ser
     """Return the parts of a number by name."""
     titles = _titles(names, ends_with_rest)
     return pd.Series(parts[: len(titles)], titles, np.float64, name="contribution")
+
+
+# Trees
 
 
 def _of_voters(forest: Any, outputs: ExpertOutputs, n: int) -> Array:
