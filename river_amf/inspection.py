@@ -4,13 +4,14 @@ Every function raises TypeError if the model is neither a forest nor a fitted es
 `river_amf.sklearn` with one.
 """
 
-from river_amf.explain.contributions import contributions
+from river_amf.explain.contributions import contributions, contributions_many
 from river_amf.explain.importance import feature_importance, feature_relevance
 from river_amf.explain.linear_weights import linear_weights
 from river_amf.explain.tables import node_table, path
 
 __all__ = [
     "contributions",
+    "contributions_many",
     "feature_importance",
     "feature_relevance",
     "linear_weights",

@@ -107,6 +107,16 @@ def last_step(model: Any) -> Any:
     return model
 
 
+def seen_by_last_step(model: Any, x: Features) -> Features:
+    """Return what the last step of a pipeline sees of a sample; no step learns from it."""
+    while isinstance(model, compose.Pipeline):
+        *steps, model = model.steps.values()
+        for step in steps:
+            if isinstance(step, base.Transformer):  # others filter what is learned
+                x = step.transform_one(x)
+    return x
+
+
 def has_intervals(model: Any) -> bool:
     """Return whether a regressor, or the one at the end of a pipeline, can predict intervals."""
     method = getattr(type(last_step(model)), "predict_one", None)

@@ -18,7 +18,7 @@ from river.conf import Interval
 from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.metrics import Metrics, Scores
 from river_amf.evaluation.models import Maker
-from river_amf.evaluation.prequential import Step, last_step, test_then_train
+from river_amf.evaluation.prequential import Step, last_step, seen_by_last_step, test_then_train
 from river_amf.evaluation.streams import Sample, shorten
 from river_amf.evaluation.usage_errors import EvaluationError, error_line
 from river_amf.explain.contributions import has_rest
@@ -77,7 +77,7 @@ class Run:
         """Make a model and run it, and call a function after each step; all errors are raised."""
         try:
             self.model = make()
-            if self._records and isinstance(self.model, AMFClassifier | AMFRegressor):
+            if self._records and isinstance(last_step(self.model), AMFClassifier | AMFRegressor):
                 samples = self._explained(samples)
             for step in test_then_train(self.model, samples, self.delay):
                 self._add(step)
@@ -117,11 +117,12 @@ class Run:
 
     def _explained(self, samples: Iterable[Sample]) -> Iterator[Sample]:
         """Yield samples, the last of a window once contributions to its prediction are recorded."""
+        forest = last_step(self.model)
         for n, sample in enumerate(samples, start=1):
             if n % self.window == 0:
-                with suppress(TypeError, ValueError):  # which the model raises again
-                    parts = contributions(self.model, sample[0])
-                    self._contributions[n] = parts.iloc[1 : len(parts) - has_rest(self.model)]
+                with suppress(Exception):  # which the model raises again
+                    parts = contributions(forest, seen_by_last_step(self.model, sample[0]))
+                    self._contributions[n] = parts.iloc[1 : len(parts) - has_rest(forest)]
             yield sample
 
     def _close_window(self) -> None:

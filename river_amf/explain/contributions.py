@@ -7,16 +7,17 @@ target, sum to the prediction.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.explain import experts, paths
+from river_amf.explain import experts
 from river_amf.explain.experts import (
     ADDITIVE,
     FAST,
@@ -39,7 +40,7 @@ from river_amf.kernels.features.standardization import (
 from river_amf.kernels.regression import trends
 from river_amf.parameters import one_of
 from river_amf.state.arena import Arena
-from river_amf.state.layout import LEAF, LOCATION, MEAN, N_COSINES, N_TRENDS, N_WAVES, REGRESSION
+from river_amf.state.layout import LOCATION, N_COSINES, N_TRENDS, N_WAVES, REGRESSION
 
 Array = NDArray[Any]
 
@@ -87,16 +88,16 @@ def contributions(
     -----
     `"path"` takes one walk down each tree: a tree predicts what its root predicts, plus, for each
     split on the path, a change that is due to the feature of the split. The changes are exact, but
-    how features share what they do together depends on the order of the splits. It takes about a
-    hundred predictions' time. Its correlation with exact Shapley values of five features is .95 to
-    .99 on additive problems and with an interaction, .74 to .92 on exclusive or, and .52 to 1.00 on
-    12 real streams, with a median of .86. It is low where correlated features share a role. From
-    the 65th feature on, in a regressor with linear models the profiles of features that share
+    how features share what they do together depends on the order of the splits. It takes as long
+    as fifteen to forty predictions. Its correlation with exact Shapley values of five features is
+    .92 to .99 on additive problems and with an interaction, .80 to .85 on exclusive or, and .37 to
+    1.00 on 12 real streams, with a median of .87. It is low where correlated features share a role.
+    From the 65th feature on, in a regressor with linear models the profiles of features that share
     weights count for the first of them.
 
     `"permutations"` samples Shapley values[^1]: for each row of the background it replaces the
     values one by one, in random order, by those of `x`, and notes how the prediction moves. It is
-    right for any model, given enough rows: with 20, the correlation is .86 to 1.00 on all of these.
+    right for any model, given enough rows: with 20, the correlation is .84 to 1.00 on all of these.
     But mixed samples may be unlike any that occur, and it takes a prediction for each row and
     feature. The order is the same in each call.
 
@@ -138,35 +139,93 @@ def contributions(
         return forest._engine.run(contributions_of, forest, x, label)  # type: ignore[no-any-return]
     samples = background
     if not isinstance(background, Sequence):
-        rows = forest._rows_of(background, forest._frame_of(background))
-        samples = [rows.at(row) for row in range(rows.n_rows)]
+        samples = _samples_in(forest, background)
     if not len(samples):
         raise ValueError("background must have at least one sample")
     return forest._engine.run(_by_permutations, forest, x, label, samples)  # type: ignore[no-any-return]
 
 
+def contributions_many(model: Any, X: Any, label: Hashable | None = None) -> pd.DataFrame:
+    """Return how much each feature moved the predictions of a block of samples.
+
+    Parameters
+    ----------
+    model, label
+        As in `contributions`. Without a label, each row has its own most probable one.
+    X
+        DataFrame or sparse matrix, as in `predict_many`, which lists the errors.
+
+    Returns
+    -------
+    DataFrame of shape (n_samples, n_parts)
+        A row for each sample, with the index of `X` if that is of pandas: the same numbers as
+        `contributions` returns, and 0 for words of other rows that have no column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from river_amf import AMFClassifier, inspection
+    >>> model, X = AMFClassifier(seed=1), pd.DataFrame({"noise": range(500), "signal": range(500)})
+    >>> X = X % [7, 10]
+    >>> model.learn_many(X, X["signal"] < 5)
+    >>> inspection.contributions_many(model, X).drop(columns="baseline").abs().mean().round(1)
+    noise     0.0
+    signal    0.5
+    dtype: float64
+    """
+    forest = forest_of(model)
+    columns, parts = forest._engine.run(_parts_of_rows, forest, _samples_in(forest, X), label)
+    return pd.DataFrame(parts, X.index if isinstance(X, pd.DataFrame) else None, columns)
+
+
 def contributions_of(forest: Any, x: dict[Any, Any], label: Hashable | None) -> pd.Series:
     """Return the contributions in a forest that no other thread changes."""
+    names, parts = _parts_of(forest, x, _index_of(forest, label))
+    return _series(names, parts, has_rest(forest))
+
+
+def _samples_in(forest: Any, X: Any) -> list[dict[Any, Any]]:
+    """Return the rows of a block as samples."""
+    rows = forest._rows_of(X, forest._frame_of(X))
+    return [rows.at(row) for row in range(rows.n_rows)]
+
+
+def _parts_of_rows(
+    forest: Any, samples: Sequence[Any], label: Hashable | None
+) -> tuple[pd.Index, Array]:
+    """Return the titles of parts, and the parts of each prediction."""
     index = _index_of(forest, label)
+    found = [in_row(row, _parts_of, forest, x, index) for row, x in enumerate(samples)]
+    names_in = itertools.chain(forest._features, *(names for names, _ in found))
+    places = {name: place for place, name in enumerate(dict.fromkeys(names_in), start=1)}
+    table = np.zeros((len(found), 2 + len(places)))
+    for row, (names, parts) in zip(table, found, strict=True):
+        row[[0, *(places[name] for name in names), -1]] = parts
+    titles = _titles([*places], has_rest(forest))
+    return titles, table[:, : len(titles)]
+
+
+def _parts_of(forest: Any, x: Any, index: int | None) -> tuple[list[Hashable], Array]:
+    """Return the names of features and the parts of a prediction, or of the label at an index."""
     outputs = forest._engine.expert_outputs(x)
     if outputs is None:
-        return _series([], np.zeros(2), ends_with_rest=False)
+        return [], np.zeros(2)
     names = _names(forest, outputs)
     if forest._task == REGRESSION:
-        return _series(names, _of_target(forest, outputs, names), has_rest(forest))
+        return names, _of_target(forest, outputs, names)
     if index is None:
         index = int(np.argmax([*outputs.answer.values()]))
     if forest.vote == "learned":
         parts = _of_pool(forest, outputs, names)
-        return _series(names, parts[:, index] - parts.mean(axis=1), has_rest(forest))
-    trees = [_of_label_tree(forest, t, outputs, len(names)) for t in range(len(forest))]
-    parts = np.sum(trees, axis=0)
-    return _series(names, parts[:, index] / parts.sum(), has_rest(forest))
+        return names, parts[:, index] - parts.mean(axis=1)
+    parts = _of_voters(forest, outputs, len(names))[:, : len(forest._labels)].sum(axis=0)
+    return names, parts[index] / parts.sum()
 
 
 def has_rest(forest: Any) -> bool:
     """Return whether predictions of a forest may have a rest."""
-    return bool(forest.vote == "learned" and (forest.linear or forest._task == REGRESSION))
+    is_bounded = forest.linear or forest._task == REGRESSION
+    return bool(forest._arena is not None and forest.vote == "learned" and is_bounded)
 
 
 def _by_permutations(
@@ -230,80 +289,30 @@ def _names(forest: Any, outputs: ExpertOutputs) -> list[Hashable]:
     return [*names | {word: None for word, slot in words.items() if slot in slots}]
 
 
+def _titles(names: list[Hashable], ends_with_rest: bool) -> pd.Index:
+    """Return the titles of parts."""
+    titles = ["baseline", *names, *["rest"] * ends_with_rest]
+    return pd.Index(titles, dtype=object, tupleize_cols=False)  # tuples as they are
+
+
 def _series(names: list[Hashable], parts: Array, ends_with_rest: bool) -> pd.Series:
     """Return the parts of a number by name."""
-    index = ["baseline", *names, "rest"]
-    names_of_parts = pd.Index(index, dtype=object, tupleize_cols=False)  # tuples as they are
-    series = pd.Series(parts, names_of_parts, np.float64, name="contribution")
-    return series if ends_with_rest else series.iloc[:-1]
+    titles = _titles(names, ends_with_rest)
+    return pd.Series(parts[: len(titles)], titles, np.float64, name="contribution")
 
 
 # Trees
 
 
-class _Walk(NamedTuple):
-    """The nodes of a tree that a sample visits, the root first."""
-
-    numbers: Array
-    above: Array  # where the parents of all but the root are among them
-    depths: Array
-    rows: Array  # of parts, for all but the root: that of the feature split above
-    reached: Array  # the mass that reaches each node,
-    shares: Array  # and the share of the sample, below 1 only where a number is missing
-
-
-def _walk(arena: Arena, t: int, values: Array) -> _Walk:
-    """Return the walk of an encoded sample, empty after a restart."""
-    steps, nodes = paths.walk(arena, t, values), arena.nodes[t]
-    numbers, n_samples = steps["node"], nodes["n_samples"]
-    places = {int(node): k for k, node in enumerate(numbers)}
-    above = np.array([places[int(v)] for v in nodes["parent"][numbers[1:]]], np.intp)
-    parents = nodes[numbers[above]]
-    reached, shares, goes_both_ways = steps["mass"].copy(), np.ones(len(steps)), np.bincount(above)
-    for k, (place, parent) in enumerate(zip(above, parents, strict=True), start=1):
-        shares[k] = shares[place]
-        if goes_both_ways[place] > 1:
-            both = n_samples[parent["left"]] + n_samples[parent["right"]]
-            shares[k] *= n_samples[numbers[k]] / both
-    for k in range(len(above), 0, -1):
-        reached[above[k - 1]] += reached[k]
-    return _Walk(numbers, above, steps["depth"], 1 + parents["feature"], reached, shares)
-
-
-def _terms(walk: _Walk, masses: Array, own: Array) -> Array:
-    """Return the terms of a mean over nodes that predict `own`, one for all but the root."""
-    # p_0 + sum of M_v (p_v - p_parent), with the mass that reaches each node
-    terms: Array = masses[1:, None] * (own[1:] - own[walk.above])
-    return terms
-
-
-def _summed(walk: _Walk, first: Array, terms: Array, n: int) -> Array:
-    """Return the parts of a tree, given the prediction of the root and terms."""
-    parts = np.zeros((2 + n, len(first)))
-    parts[0] = first
-    np.add.at(parts, walk.rows, terms)
+def _of_voters(forest: Any, outputs: ExpertOutputs, n: int) -> Array:
+    """Return the parts of the votes of trees, along a last axis, and zeros for other voters."""
+    arena, votes = forest._arena, outputs.votes
+    sample, parts = np.empty((3, len(outputs.values))), np.zeros((*votes.shape, 2 + n))
+    sample[0] = outputs.values
+    kernels.parts_of_trees(arena, sample.ctypes.data, parts.ctypes.data, 2 + n)
+    restarted = np.flatnonzero(arena.trees["root"] == kernels.NONE)
+    parts[restarted, :, 0] = votes[restarted]
     return parts
-
-
-def _of_label_tree(forest: Any, t: int, outputs: ExpertOutputs, n: int) -> Array:
-    """Return the parts of the vote of a tree: its probabilities, or if it is learned logarithms."""
-    arena, settings = forest._arena, forest._arena.settings[0]
-    walk = _walk(arena, t, outputs.values)
-    own = paths.own_predictions(arena, t, walk.numbers)[:, : len(forest._labels)]
-    if not len(own):  # after a restart
-        own = np.full((1, len(forest._labels)), 1.0 / settings["n_classes"])
-    terms = _terms(walk, walk.reached, own)
-    if not settings["learns_vote"]:
-        return _summed(walk, own[0], terms, n)
-    # Each depth adds the difference of log(A + floor), with A the sum of all terms above it. Where
-    # a number is missing, and several terms have the same depth, they share it pro rata.
-    levels = walk.depths[1:] - 1
-    sums = np.zeros((1 + levels.max(initial=-1), own.shape[1]))
-    np.add.at(sums, levels, terms)
-    before = own[0] + kernels.VOTE_FLOOR + sums.cumsum(axis=0) - sums
-    slopes = 1.0 / before
-    np.divide(np.log1p(sums / before), sums, out=slopes, where=sums != 0.0)
-    return _summed(walk, np.log(own[0] + kernels.VOTE_FLOOR), terms * slopes[levels], n)
 
 
 # Linear models
@@ -366,10 +375,9 @@ def _of_pool(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> Array:
     """Return the parts of log P(label) + const of a learned vote on labels."""
     # Constants that all labels share cancel in the end.
     arena, n_trees, n_labels = forest._arena, len(forest), len(forest._labels)
-    parts = np.zeros((2 + len(names), n_labels))
-    parts[0] = arena.bias[:n_labels]
-    for t, weight in enumerate(arena.trees["vote_weight"]):
-        parts += weight * _of_label_tree(forest, t, outputs, len(names))
+    of_trees = _of_voters(forest, outputs, len(names))[:n_trees, :n_labels]
+    parts = np.tensordot(of_trees, arena.trees["vote_weight"], (0, 0)).T
+    parts[0] += arena.bias[:n_labels]
     of_models = _of_linear_models(forest, outputs, names)
     for v, (model, weight) in enumerate(experts.vote_weights(arena).items(), start=n_trees):
         vote = outputs.votes[v, :n_labels]
@@ -380,17 +388,8 @@ def _of_pool(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> Array:
 
 def _of_target(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> Array:
     """Return the parts of the prediction of a regressor."""
-    arena, origin, n_trees, n = forest._arena, forest._labels.origin, len(forest), len(names)
-    votes = np.zeros((len(outputs.votes), outputs.votes.shape[1], 2 + n))
-    for t in range(n_trees):
-        walk = _walk(arena, t, outputs.values)
-        for place, masses, own in (
-            (LOCATION, walk.reached, paths.estimates(arena, t, walk.numbers)),
-            (LEAF, walk.shares, arena.targets[t, walk.numbers, MEAN]),
-        ):
-            if len(own):  # else it has just restarted
-                terms = _terms(walk, masses, own[:, None])
-                votes[t, place] = _summed(walk, own[:1], terms, n)[:, 0]
+    arena, origin, n_trees = forest._arena, forest._labels.origin, len(forest)
+    votes = _of_voters(forest, outputs, len(names))
     if len(arena.trends):
         of_models, counters = _of_linear_models(forest, outputs, names), arena.counters[0]
         for k, trend in enumerate((FAST, SMOOTH), start=n_trees):

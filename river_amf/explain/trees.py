@@ -177,7 +177,8 @@ def forest_of(model: Any) -> Ensemble:
     if not issubclass(type(forest), Ensemble):
         raise TypeError(
             f"model must be a forest, got {type(forest).__name__}; "
-            "for a pipeline, pass its last step, such as pipeline['AMFClassifier']"
+            "for a pipeline, pass its last step, such as pipeline['AMFClassifier']; "
+            "for a forest over workers, train one in this process"
         )
     return forest
 

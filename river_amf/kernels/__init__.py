@@ -10,7 +10,8 @@ From the lowest layer to the highest:
 - `regression`: what nodes predict of a real target, trends, and the stack that weighs them;
 - `by_kind`: what of all that differs between kinds of forests;
 - `steps`: the steps in which a sample is predicted and learned, alone or in a block;
-- `learning`, `chunks`: the kernels that Python calls, for one sample and for a part of a block.
+- `contributions`, `learning`, `chunks`: the kernels that Python calls, for one sample and for a
+  part of a block.
 
 Comments cite the sections of DESIGN.md, which has the notation and the sources. Log-odds r_v are
 `log_odds`, and log g is the growth of log wbar that a child passes on to its parent.
@@ -32,6 +33,7 @@ from river_amf.kernels.chunks import CLOSED, OPEN, UNOPENED, close_chunk, open_c
 from river_amf.kernels.classification.opinion_pool import LINEAR_FLOOR, VOTE_FLOOR
 from river_amf.kernels.classification.sparse_model import FIRST_VOTE as FIRST_SPARSE_WEIGHT
 from river_amf.kernels.classification.sparse_model import LARGEST_INPUT as LARGEST_INPUT_OF_WORDS
+from river_amf.kernels.contributions import parts_of_trees
 from river_amf.kernels.learning import (
     UNSOUGHT,
     VISIT,

@@ -71,9 +71,9 @@ class DistributedForest(CheckedParameters, base.Estimator):
 
     It is a river classifier or regressor, as `model` is, and has its methods to learn and predict.
     It pays off with many trees and blocks of some hundred rows or more. A single sample takes one
-    or two milliseconds. A call that raises an error leaves all workers as they were. A worker that
-    dies, even in the middle of a call, is replaced by one in the same state. Against the death of
-    this process, use `save` and `load`.
+    or two milliseconds. `inspection` only takes forests of one process. A call that raises an error
+    leaves all workers as they were. A worker that dies, even in the middle of a call, is replaced
+    by one in the same state. Against the death of this process, use `save` and `load`.
 
     By default Ray starts without a dashboard or statistics; call `ray.init` first for another Ray.
 

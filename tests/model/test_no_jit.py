@@ -44,6 +44,7 @@ LONG_LIST = [
     "model/test_encoding.py",
     "model/test_long_lists.py",
     "dataframes/test_many.py",
+    "tools/test_contributions.py::test_restarted_trees_count_with_what_they_predict",
 ]
 
 

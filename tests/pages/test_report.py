@@ -178,7 +178,7 @@ def test_figures_of_forests_are_recorded():
         report.curves[report.curves["model"] == name].set_index("n_samples")
         for name in ("plain", "piped")
     )
-    assert [*report.contributions] == ["plain"]
+    assert [*report.contributions] == ["plain", "piped"]
     for n in (60, 120, 600):  # the ends of windows
         _, before = plain_loop(model, samples[: n - 1])
         parts = inspection.contributions(before, samples[n - 1][0]).iloc[1:-1]
@@ -191,6 +191,10 @@ def test_figures_of_forests_are_recorded():
     assert curve["memory"][600] == trained.memory_usage
     assert curve["restarts"].sum() == trained.n_restarts
     assert piped[["n_nodes", "memory", "fading_share"]].iloc[-1].notna().all()
+    _, before = plain_loop(preprocessing.StandardScaler() | model, samples[:-1])
+    seen = before["StandardScaler"].transform_one(samples[-1][0])
+    parts = inspection.contributions(before["AdaptiveAMFClassifier"], seen).iloc[1:-1]
+    assert report.contributions["piped"].loc[600].to_dict() == parts.to_dict()
     assert "piped" in report.relevance
 
 

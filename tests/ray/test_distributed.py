@@ -22,6 +22,7 @@ from river_amf import (
     AMFClassifier,
     AMFRegressor,
     MismatchWarning,
+    inspection,
 )
 from river_amf.persistence import FileError, save_with_notes
 from river_amf.ray import DistributedForest
@@ -244,3 +245,5 @@ def test_unsuitable_models_are_refused():
     assert (forest.n_workers, forest.model.n_estimators) == (3, 3)
     with pytest.raises(TypeError, match="over workers cannot be copied or pickled"):
         pickle.dumps(forest)
+    with pytest.raises(TypeError, match="for a forest over workers, train one in this process"):
+        inspection.contributions(forest, {"a": 1.0})

@@ -13,6 +13,7 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 # arguments, and what makes a script quick
 TINY = {
     "arte --seeds 1": {},
+    "contributions --streams additive elec2 --seeds 1": {"LEARNED": 100, "EXPLAINED": 2},
     "drift --table": {},
     "drift --picture drift.png": {},
     "forgetting --streams elec2 --seeds 1": {"ROWS": 100},

@@ -19,7 +19,7 @@ from river_amf import (
     AMFRegressor,
     inspection,
 )
-from river_amf.explain.contributions import _of_label_tree, _of_linear_models
+from river_amf.explain.contributions import _of_linear_models, _of_voters
 from river_amf.explain.experts import vote_weights
 
 EXACT = 1e-9
@@ -109,20 +109,25 @@ def test_contributions_equal_walks(model):
 
 
 def test_logarithms_of_trees_equal_walks():
-    model = MODELS["learned vote"]
-    complete = dict.fromkeys(model._features, 0.5) | {"coarse": 2.0, "color": "red"}
-    for x in [complete | {"fine": k / 10} for k in range(-9, 9, 3)]:
-        outputs = model._engine.expert_outputs(x)
-        for t, c in itertools.product(range(len(model)), range(len(model._labels))):
-            [(path, _)] = branches(inspection.path(model, x, t))
-            values = [step.proba[[*model._labels][c]] for step in path]
-            expected, so_far = dict.fromkeys(model._features, 0.0), values[0]
-            for feature, term in naive_terms(path, values):
-                expected[feature] += math.log(so_far + term + 0.001) - math.log(so_far + 0.001)
-                so_far += term
-            parts = _of_label_tree(model, t, outputs, len(model._features))[:, c]
-            np.testing.assert_allclose(parts[1:-1], [*expected.values()], atol=EXACT)
-            assert len(path) > 3 and np.abs(parts[1:-1]).max() > 0.001
+    model, n_branched = MODELS["learned vote"], 0
+    for x in QUESTIONS:
+        votes = _of_voters(model, model._engine.expert_outputs(x), len(model._features))
+        for t in range(len(model)):
+            steps = [*inspection.path(model, x, t).itertuples()]
+            n_branched += steps[-1].depth + 1 < len(steps)
+            for label, parts in zip(model._labels, votes[t], strict=False):
+                expected = dict.fromkeys(model._features, 0.0)
+                so_far = steps[0].proba[label]
+                for k, step in enumerate(steps[1:], start=1):
+                    above = next(s for s in steps[k - 1 :: -1] if s.depth < step.depth)
+                    below = itertools.takewhile(lambda s, d=step.depth: s.depth > d, steps[k + 1 :])
+                    mass = step.mass + sum(s.mass for s in below)
+                    before = so_far + 0.001
+                    so_far += mass * (step.proba[label] - above.proba[label])
+                    expected[above.feature] += math.log((so_far + 0.001) / before)
+                np.testing.assert_allclose(parts[1:-1], [*expected.values()], atol=EXACT)
+            assert len(steps) > 3 and np.abs(votes[t, :, 1:-1]).max() > 0.001
+    assert n_branched > 20
 
 
 def test_restarted_trees_count_with_what_they_predict():
@@ -216,6 +221,32 @@ def test_features_that_share_weights_sum(kind):
         model.learn_one(x, round(x[1] + x[65] + (x[0] == "a") + (x[66] == "b")))
     for x in rows[:9]:
         assert_sums(model, x)
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_contributions_of_block_equal_rows(model):
+    X = pd.DataFrame(QUESTIONS, range(5, 5 + len(QUESTIONS)))
+    for label in (None, *([] if isinstance(model, AMFRegressor) else model._labels)):
+        table = inspection.contributions_many(model, X, label)
+        assert table.index.equals(X.index)
+        for x, (_, row) in zip(X.to_dict("records"), table.iterrows(), strict=True):
+            parts = inspection.contributions(model, x, label)
+            assert row[parts.index].tolist() == parts.tolist()
+            assert row.drop(parts.index).eq(0.0).all()
+    table = inspection.contributions_many(model, X[:0])
+    assert len(table) == 0 and [*table][: 1 + len(model._features)] == [
+        "baseline",
+        *model._features,
+    ]
+
+
+def test_contributions_of_block_refuse_bad_rows():
+    X = pd.DataFrame({"fine": [1.0, math.inf]})
+    with pytest.raises(ValueError, match="row 1: "):
+        inspection.contributions_many(MODELS["mean"], X)
+    with pytest.raises(ValueError, match=r"label must be one of .*, got 'new'"):
+        inspection.contributions_many(MODELS["mean"], X, "new")
+    assert [*inspection.contributions_many(AMFRegressor(), X[:1])] == ["baseline"]
 
 
 def test_contributions_refuse_other_labels():

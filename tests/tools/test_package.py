@@ -28,8 +28,8 @@ DESIGN = (PACKAGE / "DESIGN.md").read_text(encoding="utf-8")
 LISTED = re.findall(r"^ {4}(\w.*?)  ", DESIGN.partition("### Layers")[2].partition("###")[0], re.M)
 CLI, *OTHERS = [{*line.split(", ")} for line in LISTED]
 LAYERS = [{"__main__"}, CLI, {"__init__"}, *OTHERS, {"_version"}]
-KERNELS = "kernels chunks learning steps by_kind pending regression classification tree features"
-KERNELS += " numba_tools answers"
+KERNELS = "kernels chunks contributions learning steps by_kind pending regression classification"
+KERNELS += " tree features numba_tools answers"
 LAYERS_OF_KERNELS = [{name} for name in KERNELS.split()]
 
 
