@@ -185,6 +185,25 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         if not self._store.call("remove", key_text(key)):
             raise KeyError(key)
 
+    def remove_unused(self, n_samples: int) -> list[Any]:
+        """Remove the keys of which none of the last `n_samples` samples learned is.
+
+        Samples of all keys count, also those before a restart; predictions do not. Returns the keys
+        that were removed. Without this, the number of keys has no bound.
+
+        >>> from river import linear_model
+        >>> from river_amf.keyed import KeyedClassifier
+        >>> model = KeyedClassifier(linear_model.LogisticRegression(), "user")
+        >>> for user in ("ann", "bob", "bob", "eve"):
+        ...     model.learn_one({"user": user, "price": 3.0}, True)
+        >>> model.remove_unused(3), list(model)
+        (['ann'], ['bob', 'eve'])
+        """
+        integer(1)("n_samples", n_samples)
+        texts: list[str] = []
+        self._store.in_slices(self._store.removing_unused(n_samples, texts))
+        return [*map(key_of, sorted(texts))]
+
     def __contains__(self, key: object) -> bool:
         try:
             return bool(self._store.call("has", key_text(key)))
@@ -230,7 +249,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         ...     list(model), model.position
         (['ann'], 1)
         """
-        self._store.call("flush", position)
+        self._store.flush(position)
 
     def close(self) -> None:
         """Release the folder for another object or process; changes since the last flush are lost.
@@ -268,14 +287,16 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         if self._store.path is not None:  # which holds the models
-            return self.__dict__ | {"folder": str(self._store.path.parent), "_store": []}
-        return self.__dict__ | {"_store": self._store.call("packed")}
+            return self.__dict__ | {"folder": str(self._store.path.parent), "_store": None}
+        return self.__dict__ | {"_store": (self._store.call("packed"), self._store.n_learned)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        models = state.pop("_store")
+        kept = state.pop("_store")
         self.__dict__.update(state)
         self._store = self._opened(type(self).__name__)
-        self._store.call("put", models)
+        if kept:
+            models, self._store.n_learned = kept
+            self._store.call("put", models)
 
 
 class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):

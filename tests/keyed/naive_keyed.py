@@ -17,6 +17,7 @@ class NaiveKeyed:
         self.factory = factory
         self.key = key
         self.models = {}
+        self.learned = []  # the keys of all samples
 
     def split(self, x):
         """Return the key, and the features without it."""
@@ -27,12 +28,20 @@ class NaiveKeyed:
         key, features = self.split(x)
         if key not in self.models:
             self.models[key] = self.factory()
+        self.learned.append(key)
         self.models[key].learn_one(features, y, **({} if w is None else {"w": w}))
 
     def answer(self, method, x):
         """Return a prediction; a new model answers for a new key."""
         key, features = self.split(x)
         return getattr(self.models.get(key, self.factory()), method)(features)
+
+    def remove_unused(self, n_samples):
+        """Remove the keys of which none of the last samples is, and return them."""
+        unused = self.models.keys() - {*self.learned[-n_samples:]}
+        for key in unused:
+            del self.models[key]
+        return unused
 
     def learn_many(self, X, y, w=None):
         """Learn the rows of each key as one frame of pandas, or one by one if there are few."""

@@ -109,7 +109,7 @@ def test_keyed_equals_a_dict(name, max_in_memory, library):
 SAMPLES = st.lists(
     st.tuples(st.sampled_from(KEYS), st.integers(-3, 3), st.booleans()), min_size=1, max_size=5
 )
-CALLS = ("learn", "predict", "block", "delete", "flush", "crash", "copy")
+CALLS = ("learn", "predict", "block", "delete", "remove_unused", "flush", "crash", "copy")
 
 
 @pytest.mark.parametrize("name", ["AdaptiveAMFClassifier", "dummy", "words"])
@@ -124,7 +124,8 @@ def test_keyed_equals_a_dict_after_any_calls(
 ):
     folder = tmp_path_factory.mktemp("models") if has_folder else None
     options = {"max_in_memory": max_in_memory, "folder": folder}
-    (model, naive), flushed = keyed(name, **options), {}
+    model, naive = keyed(name, **options)
+    flushed = copy.deepcopy(naive)
     for call, samples in calls:
         labels = [label for *_, label in samples]
         rows = [{"value": float(value), "user": key} for key, value, _ in samples]
@@ -138,12 +139,14 @@ def test_keyed_equals_a_dict_after_any_calls(
             model.learn_many(pd.DataFrame(rows).astype({"user": object}), labels)
         elif call == "delete" and rows[0]["user"] in model:
             del model[rows[0]["user"]], naive.models[rows[0]["user"]]
+        elif call == "remove_unused":
+            assert {*model.remove_unused(len(rows))} == naive.remove_unused(len(rows))
         elif call in ("flush", "copy"):
             model.flush()
-            flushed = copy.deepcopy(naive.models)
+            flushed = copy.deepcopy(naive)
         elif call == "crash" and has_folder:
             model.close()
-            model, naive.models = keyed(name, **options)[0], copy.deepcopy(flushed)
+            model, naive = keyed(name, **options)[0], copy.deepcopy(flushed)
         if call in ("learn", "block"):
             for x, label in zip(rows, labels, strict=True):
                 naive.learn_one(x, label)

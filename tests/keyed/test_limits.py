@@ -12,7 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from naive_keyed import pickles
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from naive_keyed import NaiveKeyed, pickles
 from river import compose, linear_model, naive_bayes
 
 from river_amf import AMFClassifier
@@ -142,7 +144,7 @@ def test_forests_are_stored_as_files(tmp_path):
         model.close()
     with opened(tmp_path, forest) as model:
         model.learn_one(sample("a"), 1j)
-        assert {packed[:2] for _, packed in model._store.call("packed")} == {b"\x80\x05", b"PK"}
+        assert {packed[:2] for *_, packed in model._store.call("packed")} == {b"\x80\x05", b"PK"}
         before = pickles(model)
     with opened(tmp_path, forest) as model:
         assert pickles(model) == before
@@ -196,6 +198,73 @@ def test_full_disk_leaves_the_last_flush(tmp_path, call):
         assert later.position == 3 and pickles(later) == flushed
 
 
+CALLS_BESIDE_A_FLUSH = st.lists(
+    st.tuples(
+        st.sampled_from(["learn", "predict", "step", "start", "delete", "remove_unused"]),
+        st.sampled_from("abcde"),
+    ),
+    max_size=60,
+)
+
+
+@pytest.mark.parametrize("model", [LOGISTIC, AMFClassifier(1, seed=1)])
+@given(calls=CALLS_BESIDE_A_FLUSH, max_in_memory=st.sampled_from([1, 2, 4, None]))
+@settings(max_examples=60)
+def test_flush_has_the_models_of_its_start(tmp_path_factory, model, calls, max_in_memory):
+    folder, naive = tmp_path_factory.mktemp("models"), NaiveKeyed(model.clone)
+    keyed = opened(folder, model, max_in_memory=max_in_memory)
+    steps, at_start, finished = iter(()), {None: copy.deepcopy(naive)}, None
+    for i, (call, key) in enumerate(calls):
+        x = sample(key, i)
+        if call == "learn":
+            for learner in (keyed, naive):
+                learner.learn_one(x, i % 3 == 0)
+        elif call == "predict":
+            assert keyed.predict_proba_one(x) == naive.answer("predict_proba_one", x)
+        elif call == "delete" and key in keyed:
+            del keyed[key], naive.models[key]
+        elif call == "remove_unused":
+            assert {*keyed.remove_unused(4)} == naive.remove_unused(4)
+        elif call in ("start", "step"):
+            if call == "start":  # which leaves an earlier flush as an interrupt does
+                at_start[i], position = copy.deepcopy(naive), i
+                steps = keyed._store.flushing(i)
+            if not keyed._store.call("advance", steps, 0) and len(at_start) > 1:
+                finished = position
+        assert max_in_memory is None or len(kept(keyed)) <= max_in_memory
+    assert pickles(keyed) == pickles(naive.models)
+    committed = keyed.position
+    assert finished is None or committed >= finished
+    keyed.close()  # as a crash, which may be in the middle of a flush
+    with opened(folder, model) as later:
+        naive = at_start[committed]
+        assert later.position == committed and pickles(later) == pickles(naive.models)
+        assert {*later.remove_unused(2)} == naive.remove_unused(2)
+        later.close()
+
+
+def test_flush_with_a_model_that_cannot_be_stored(tmp_path):
+    forest = AMFClassifier(1, seed=1)
+    model = opened(tmp_path, forest, allow_pickle=False)
+    learn(model, "ab")
+    model.flush(position=1)
+    flushed = pickles(model)
+    learn(model, "b")
+    model.learn_one(sample("a"), 1j)  # which a file cannot hold
+    learn(model, "c")
+    steps = model._store.flushing(2)
+    assert model._store.call("advance", steps, 0)
+    learn(model, "a")  # the flush fails, not this
+    with pytest.raises(TypeError, match=r"key 'a' .* label 1j"):
+        model._store.call("advance", steps, 1)
+    assert model.position == 1
+    del model["a"]
+    model.flush(position=3)
+    model.close()
+    with opened(tmp_path, forest) as later:
+        assert later.position == 3 and {*later} == {*"bc"} and flushed["b"] != pickles(later)["b"]
+
+
 def learn_row(model, i):
     model.learn_one(sample(f"user {i * 7 % 5}", i), i % 3 == 0)
 
@@ -244,12 +313,17 @@ def test_model_that_cannot_be_pickled_stays():
     learn(model, "a")
 
 
-def test_threads_may_share_it():
-    model, twin = (KeyedClassifier(LOGISTIC, "user", max_in_memory=2) for _ in range(2))
-    with ThreadPoolExecutor(4) as threads:
-        assert [*threads.map(lambda user: learn(model, user, n=100), "abcd")] == [None] * 4
+def test_threads_may_share_it(tmp_path):
+    model, twin = opened(tmp_path, max_in_memory=2), KeyedClassifier(LOGISTIC, "user")
+    with ThreadPoolExecutor(6) as threads:
+        learned = [threads.submit(learn, model, user, 100) for user in "abcd"]
+        flushed = [threads.submit(model.flush, position) for position in range(20)]
+        assert [task.result() for task in learned + flushed] == [None] * 24
     learn(twin, "abcd", n=100)
-    assert pickles(model) == pickles(twin)
+    model.flush()
+    model.close()
+    with opened(tmp_path) as later:
+        assert pickles(later) == pickles(twin)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork, of POSIX")

@@ -58,6 +58,7 @@ def test_workers_equal_one_process(name):
         assert len(model) == 7 and len(model._store.call("sizes")) <= 2  # of three, one each
         assert "user 1" in model and "new" not in model and None not in model
         same("__delitem__", "user 1")
+        same("remove_unused", 10)
         with pytest.raises(KeyError):
             model["user 1"]
         assert {*model} == {*both[1]}
