@@ -111,7 +111,8 @@ class Store(Guarded):
         note = self._note()
         self.committed, self.n_learned = note["number"], note["learned"]
         self.number = self.committed + 1
-        self._query("DELETE FROM models WHERE flush > ?", self.committed)  # after a crash
+        uncommitted = "SELECT rowid FROM models WHERE flush > ?"  # of the index alone
+        self._query(f"DELETE FROM models WHERE rowid IN ({uncommitted})", self.committed)
         for (text,) in self._query("SELECT key FROM models WHERE learned = 0"):
             self._clean(text)
         self._query("COMMIT")
@@ -317,8 +318,9 @@ class Store(Guarded):
         if has_model:
             self._write_due(text)
             self._put(text, 0, None, self.number)
-            self._clean(text)
-            if self.path is not None:
+            if self.path is None:
+                self._clean(text)
+            else:
                 self.removed.append(text)
             for content in (self.models, self.learned, self.changed):
                 content.pop(text, None)
@@ -372,19 +374,17 @@ class Store(Guarded):
         """Commit the models of now in steps, between which other calls may come."""
         number, self.number = self.number, self.number + 1
         note = {"number": number, "learned": self.n_learned, "position": position}
-        removed, self.removed = self.removed, []
-        self.changed, self.due = {}, self._all_changed()
+        n_removed = len(self.removed)
+        self.due = self._all_changed()
+        self.changed = {}
         for text in [*self.due]:
             if text in self.due:
-                try:
-                    self._write(text)
-                except TypeError:
-                    self.changed, self.due = self._all_changed(), {}
-                    raise
+                self._write(text)
                 yield
         self._query(_NOTE, json.dumps(note))
         self._commit()
         self.committed = number
+        removed, self.removed = self.removed[:n_removed], self.removed[n_removed:]
         for text in removed:
             self._clean(text)
             yield

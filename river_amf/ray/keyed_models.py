@@ -104,7 +104,7 @@ class DistributedKeyed(KeyedModel):
 
     def __init__(
         self,
-        factory: Any,
+        model: Any,
         key: Any,
         n_workers: int,
         *,
@@ -114,7 +114,7 @@ class DistributedKeyed(KeyedModel):
     ) -> None:
         self.n_workers = n_workers
         options: dict[str, Any] = {"max_in_memory": max_in_memory, "allow_pickle": allow_pickle}
-        super().__init__(factory, key, folder=folder, **options)
+        super().__init__(model, key, folder=folder, **options)
 
     def _opened(self, kind: str, store: type[Store] = _Shares) -> Any:
         shares, n = super()._opened(self._local.__name__, store), self.n_workers
@@ -123,7 +123,7 @@ class DistributedKeyed(KeyedModel):
         workers = []
         for i in range(n):
             options: dict[str, Any] = {"max_in_memory": limit, "allow_pickle": self.allow_pickle}
-            models = self._local(self.factory, self.key, **options)
+            models = self._local(self.model, self.key, **options)
             models._store.call("put", [row for row in stored if share_of(row[0], n) == i])
             workers.append(_Share(models, i, n))
         shares.workers = Workers(workers)
@@ -145,7 +145,7 @@ class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
 
     Parameters
     ----------
-    factory, key
+    model, key
         As in `KeyedClassifier`. Models have to be picklable.
     n_workers
         Number of workers.

@@ -171,7 +171,7 @@ def test_moved_model_keeps_its_predictions():
 
 def test_step_without_blocks_gets_rows():
     model = KeyedClassifier(SCALER | tree.HoeffdingTreeClassifier(), "user")
-    naive, (X, y) = NaiveKeyed(model.factory.clone), stream(500)
+    naive, (X, y) = NaiveKeyed(model.model.clone), stream(500)
     model.learn_many(X, y)
     rows = X.to_dict("records")
     for x, label in zip(rows, y, strict=True):
@@ -193,7 +193,7 @@ def test_key_of_several_columns():
     assert ("de", 1) in model and pickles(model) == pickles(naive.models)
 
 
-def test_factory_may_copy_a_common_model():
+def test_model_may_copy_a_common_model():
     common, names = AMFClassifier(n_estimators=2, seed=1), {}
     X, y = stream(60)
     common.learn_many(X[["a", "b"]], y)
@@ -224,3 +224,25 @@ def test_keyed_model_is_a_mapping():
 def test_keywords_go_to_the_model():
     model = KeyedRegressor(MODELS["AMFRegressor"], "user")
     assert isinstance(model.predict_one({"user": "ann"}, with_interval=True), Interval)
+
+
+def test_novelty_is_that_of_the_key():
+    model = KeyedRegressor(MODELS["AMFRegressor"], "user")
+    for a in (1.0, 2.0, 3.0):
+        model.learn_one({"user": "ann", "a": a}, a)
+    novelty = [model.novelty_one({"user": user, "a": 2.0}) for user in ("ann", "bob")]
+    assert novelty == [model["ann"].novelty_one({"a": 2.0}), 1.0] and novelty[0] < 1
+
+
+def test_key_that_learns_meanwhile_is_kept():
+    model = KeyedClassifier(MODELS["logistic"], "user", max_in_memory=1)
+    for user in "abccc":
+        model.learn_one({"user": user}, True)
+    removed = []
+    steps = model._store.removing_unused(3, removed)
+    model._store.call("advance", steps, 0)
+    model.learn_one({"user": "b"}, True)
+    assert not model._store.call("advance", steps, 1)
+    assert removed == ['"a"'] and {*model} == {*"bc"}
+    with pytest.raises(ValueError, match="n_samples must be an integer >= 1"):
+        model.remove_unused(0)

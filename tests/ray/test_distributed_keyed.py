@@ -33,10 +33,10 @@ def pickles(model):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_workers_equal_one_process(name):
-    factory, kind, distributed = KINDS[name]
+    forest, kind, distributed = KINDS[name]
     predict = "predict" if kind is KeyedRegressor else "predict_proba"
-    with distributed(factory, "user", 2, max_in_memory=3) as model:
-        both = model, kind(factory, "user")
+    with distributed(forest, "user", 2, max_in_memory=3) as model:
+        both = model, kind(forest, "user")
 
         def same(method, *arguments):
             answer, expected = (getattr(keyed, method)(*arguments) for keyed in both)
