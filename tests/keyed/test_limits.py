@@ -17,7 +17,7 @@ from naive_keyed import NaiveKeyed, pickles
 from river import compose, linear_model, naive_bayes
 
 from river_amf import AMFClassifier
-from river_amf.keyed import KeyedClassifier
+from river_amf.keyed import KeyedClassifier, store
 from river_amf.keyed.keys import key_of
 from river_amf.persistence import FileError
 
@@ -199,10 +199,13 @@ def test_full_disk_leaves_the_last_flush(tmp_path, call):
 
 @pytest.mark.parametrize("max_in_memory", [1, 2, 3, None])
 @pytest.mark.parametrize("model", [LOGISTIC, AMFClassifier(1, seed=1)])
-def test_flush_has_the_models_of_its_start(tmp_path, model, max_in_memory, n_calls=300):
+def test_flush_has_the_models_of_its_start(
+    tmp_path, monkeypatch, model, max_in_memory, n_calls=300
+):
+    monkeypatch.setattr(store, "_BATCH", 1000)  # so that many rows are committed before a flush
     draw = random.Random(1)
     calls = draw.choices(
-        [*"lsp", "start", "delete", "remove_unused", "crash"], [8, 8, 2, 2, 1, 1, 1], k=n_calls
+        [*"lsp", "start", "delete", "remove_unused", "crash"], [8, 8, 2, 2, 3, 1, 1], k=n_calls
     )
     keys = draw.choices("abcd", k=n_calls)
     naive, steps = NaiveKeyed(model.clone), iter(())
