@@ -200,14 +200,14 @@ def test_full_disk_leaves_the_last_flush(tmp_path, call):
 @pytest.mark.parametrize("max_in_memory", [1, 2, 3, None])
 @pytest.mark.parametrize("model", [LOGISTIC, AMFClassifier(1, seed=1)])
 def test_flush_has_the_models_of_its_start(
-    tmp_path, monkeypatch, model, max_in_memory, n_calls=300
+    tmp_path, monkeypatch, model, max_in_memory, n_calls=400
 ):
     monkeypatch.setattr(store, "_BATCH", 1000)  # so that many rows are committed before a flush
     draw = random.Random(1)
     calls = draw.choices(
-        [*"lsp", "start", "delete", "remove_unused", "crash"], [8, 8, 2, 2, 3, 1, 1], k=n_calls
+        [*"lsp", "start", "delete", "remove_unused", "crash"], [9, 4, 2, 2, 2, 1, 1], k=n_calls
     )
-    keys = draw.choices("abcd", k=n_calls)
+    keys = draw.choices("abcdef", k=n_calls)
     naive, steps = NaiveKeyed(model.clone), iter(())
     keyed = opened(tmp_path, model, max_in_memory=max_in_memory)
     at_start = {None: copy.deepcopy(naive)}
@@ -221,7 +221,7 @@ def test_flush_has_the_models_of_its_start(
         elif call == "delete" and key in keyed:
             del keyed[key], naive.models[key]
         elif call == "remove_unused":
-            assert {*keyed.remove_unused(4)} == naive.remove_unused(4)
+            assert {*keyed.remove_unused(9)} == naive.remove_unused(9)
         elif call == "start":  # which leaves an earlier flush as an interrupt does
             steps, at_start[i] = keyed._store.flushing(i), copy.deepcopy(naive)
             keyed._store.call("advance", steps, 0)
@@ -239,6 +239,18 @@ def test_flush_has_the_models_of_its_start(
             assert pickles(keyed) == pickles(naive.models)
         assert max_in_memory is None or len(kept(keyed)) <= max_in_memory
     assert {*keyed.remove_unused(2)} == naive.remove_unused(2)
+
+
+def test_flush_has_a_key_removed_after_its_start(tmp_path):
+    model = opened(tmp_path)
+    learn(model, "abc")
+    steps = model._store.flushing(1)
+    model._store.call("advance", steps, 0)
+    del model["c"]
+    assert not model._store.call("advance", steps, 60) and {*model} == {*"ab"}
+    model.close()
+    with opened(tmp_path) as later:
+        assert {*later} == {*"abc"}
 
 
 def test_flush_with_a_model_that_cannot_be_stored(tmp_path):
