@@ -25,23 +25,23 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     """Base of `KeyedClassifier` and `KeyedRegressor`, which routes samples to the models."""
 
     _checks: ClassVar[dict[str, Check]] = {
-        **dict.fromkeys(("factory", "key", "folder"), lambda *_: None),  # which are read-only
+        **dict.fromkeys(("model", "key", "folder"), lambda *_: None),  # which are read-only
         "max_in_memory": integer(1, optional=True),
         "allow_pickle": flag,
     }
-    _kind: ClassVar[type[base.Estimator]]  # what the factory has to make
+    _kind: ClassVar[type[base.Estimator]]  # what each model has to be
     _as_series: Callable[[Block, list[Any]], Any]  # of labels or of targets
 
     def __init__(
         self,
-        factory: Any,
+        model: Any,
         key: Any,
         *,
         max_in_memory: int | None = None,
         folder: str | os.PathLike[str] | None = None,
         allow_pickle: bool = True,
     ) -> None:
-        self.factory = factory
+        self.model = model
         self.key = key
         self.max_in_memory = max_in_memory
         self.folder = folder
@@ -51,7 +51,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def _opened(self, kind: str, store: type[Store] = Store) -> Any:
         """Return a store of the models of this kind of model."""
         about = f"the models of a {kind} with the key {self.key!r}"
-        make = partial(self._made_by, self.factory)
+        make = partial(self._made_by, self.model)
         make()  # or raise its error
         return store(self.folder, about, make, self.max_in_memory, self.allow_pickle)
 
@@ -66,24 +66,24 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
         is_regressor = issubclass(cls._kind, base.Regressor)
         kind = linear_model.LinearRegression if is_regressor else linear_model.LogisticRegression
-        yield {"factory": kind(), "key": "user"}
+        yield {"model": kind(), "key": "user"}
 
     @property
     def _multiclass(self) -> bool:
-        return bool(getattr(self.factory, "_multiclass", True))
+        return bool(getattr(self.model, "_multiclass", True))
 
     def _more_tags(self) -> set[str]:
-        return self.factory._tags if isinstance(self.factory, base.Estimator) else set()
+        return self.model._tags if isinstance(self.model, base.Estimator) else set()
 
     @classmethod
-    def _made_by(cls, factory: Any) -> Any:
-        """Return a new model, or raise ValueError if the factory makes something else."""
-        is_model = isinstance(factory, base.Estimator)
-        model = factory.clone() if is_model else factory() if callable(factory) else factory
-        if not isinstance(model, cls._kind):
-            kind, got = cls._kind.__name__.lower(), type(model).__name__
-            raise ValueError(f"factory must be or return a river {kind}, got a value of type {got}")
-        return model
+    def _made_by(cls, model: Any) -> Any:
+        """Return a new model like this one, or raise ValueError if it is of another kind."""
+        is_model = isinstance(model, base.Estimator)
+        made = model.clone() if is_model else model() if callable(model) else model
+        if not isinstance(made, cls._kind):
+            kind, got = cls._kind.__name__.lower(), type(made).__name__
+            raise ValueError(f"model must be or return a river {kind}, got a value of type {got}")
+        return made
 
     def _split(self, x: Any) -> tuple[str, dict[Any, Any]]:
         """Return the key of a sample, as text, and the features without it."""
@@ -130,6 +130,17 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         0.0
         """
         return self._call("predict_one", x, **kwargs)
+
+    def novelty_one(self, x: dict[Any, Any]) -> float:
+        """Return how unlike all learned samples of its key a sample is, if the model has this.
+
+        For a key without a model it is that of a new one, as in `predict_one`.
+
+        >>> from river_amf import AMFRegressor, keyed
+        >>> keyed.KeyedRegressor(AMFRegressor(), "shop").novelty_one({"shop": "south", "day": 3})
+        1.0
+        """
+        return self._call("novelty_one", x)  # type: ignore[no-any-return]
 
     def _call(self, method: str, x: Any, *label: Any, **options: Any) -> Any:
         """Call a method of the model of a sample's key."""
@@ -185,6 +196,25 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         if not self._store.call("remove", key_text(key)):
             raise KeyError(key)
 
+    def remove_unused(self, n_samples: int) -> list[Any]:
+        """Remove the keys of which none of the last `n_samples` samples learned is.
+
+        Samples of all keys count, also those before a restart; predictions do not. Returns the keys
+        that were removed. Without this, the number of keys has no bound.
+
+        >>> from river import linear_model
+        >>> from river_amf.keyed import KeyedClassifier
+        >>> model = KeyedClassifier(linear_model.LogisticRegression(), "user")
+        >>> for user in ("ann", "bob", "bob", "eve"):
+        ...     model.learn_one({"user": user, "price": 3.0}, True)
+        >>> model.remove_unused(3), list(model)
+        (['ann'], ['bob', 'eve'])
+        """
+        integer(1)("n_samples", n_samples)
+        texts: list[str] = []
+        self._store.in_slices(self._store.removing_unused(n_samples, texts))
+        return [*map(key_of, sorted(texts))]
+
     def __contains__(self, key: object) -> bool:
         try:
             return bool(self._store.call("has", key_text(key)))
@@ -215,9 +245,11 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def flush(self, position: Any = None) -> None:
         """Commit the changes of all models to the folder.
 
-        All changes since the last flush are one transaction. After a crash, even in the middle of a
-        flush, the folder holds the models of the last flush that returned, with its position in the
-        stream, which is anything that JSON can hold.
+        The folder gets the models of the start of the flush, all of them or none. After a crash,
+        even in the middle of a flush, it holds the models of the last flush that returned, with its
+        position in the stream, which is anything that JSON can hold. Other threads may go on
+        meanwhile, and what they learn belongs to the next flush; a second flush comes after this
+        one.
 
         >>> import tempfile
         >>> from river.linear_model import LogisticRegression
@@ -230,7 +262,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         ...     list(model), model.position
         (['ann'], 1)
         """
-        self._store.call("flush", position)
+        self._store.flush(position)
 
     def close(self) -> None:
         """Release the folder for another object or process; changes since the last flush are lost.
@@ -268,14 +300,16 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     def __getstate__(self) -> dict[str, Any]:
         if self._store.path is not None:  # which holds the models
-            return self.__dict__ | {"folder": str(self._store.path.parent), "_store": []}
-        return self.__dict__ | {"_store": self._store.call("packed")}
+            return self.__dict__ | {"folder": str(self._store.path.parent), "_store": None}
+        return self.__dict__ | {"_store": (self._store.call("packed"), self._store.n_learned)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        models = state.pop("_store")
+        kept = state.pop("_store")
         self.__dict__.update(state)
         self._store = self._opened(type(self).__name__)
-        self._store.call("put", models)
+        if kept:
+            models, self._store.n_learned = kept
+            self._store.call("put", models)
 
 
 class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
@@ -287,7 +321,7 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
 
     Parameters
     ----------
-    factory
+    model
         A river classifier (or pipeline), of which each key gets a clone, or a function without
         arguments that returns one.
     key
@@ -299,7 +333,8 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         the folder, or to a temporary file without one.
     folder
         Path of a folder with the file of models, or `None`. `flush` commits them, and the next
-        object with this folder continues from there; it belongs to one object at a time.
+        object with this folder continues from there; it belongs to one object at a time. The format
+        of the folder is provisional: it may change in any release before 1.0.
     allow_pickle
         Whether models may be pickles in the folder. With False, only forests of this package can be
         models, with labels and names that `save` can write, and pickles in the folder are refused.
@@ -313,7 +348,7 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
 
     In a pipeline the key has to survive the transformers before it, as in
     `(Select("user") + (Discard("user") | StandardScaler())) | keyed`. A keyed model can be pickled
-    if its factory can; with a folder, the pickle holds its path. Any thread may make any call.
+    if `model` can; with a folder, the pickle holds its path. Any thread may make any call.
     Changes to a model that was taken out, as by `model["ann"]`, may be lost once it has been moved.
 
     Examples

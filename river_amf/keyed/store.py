@@ -1,7 +1,8 @@
 """Models by key: the most recently used in memory, the rest in one SQLite file.
 
-A forest is stored as its file, any other model as a pickle. All changes since the last flush are
-one open transaction, which a flush commits.
+A forest is stored as its file, any other model as a pickle. Each row has the number of the flush
+that it belongs to. Rows count from the commit of that number on, so that a flush of any size is
+written by short transactions, between which other calls may come (DESIGN.md: a model for each key).
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import json
 import os
 import pickle
 import sqlite3
+import time
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
@@ -26,13 +28,23 @@ from river_amf.keyed.blocks import Block
 from river_amf.keyed.keys import key_of
 from river_amf.persistence import FileError, load, save
 
-_FORMAT = 0x616D6602  # the application id of the file: "amf" and a version
+_FORMAT = 0x616D6603  # the application id of the file: "amf" and a version
 _CREATE = (
     f"PRAGMA application_id = {_FORMAT}",
-    "CREATE TABLE models (key TEXT PRIMARY KEY, model BLOB)",
+    # learned: when the key last learned, in samples of all keys; 0 if it was removed
+    "CREATE TABLE models (key TEXT, flush INTEGER, learned INTEGER, model BLOB)",
+    "CREATE INDEX keys ON models (key, flush, learned)",
     "CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT)",
 )
-_PUT = "INSERT OR REPLACE INTO models VALUES (?, ?)"
+_NOTE = "INSERT OR REPLACE INTO notes VALUES ('flush', ?)"
+_GET = "SELECT learned, model FROM models WHERE key = ? ORDER BY flush DESC LIMIT 1"
+_PUT = "INSERT INTO models VALUES (?, ?, ?, ?)"
+# what a row of this flush replaces, and what the last flush has replaced or removed
+_CLEAN = """DELETE FROM models WHERE key = ?1 AND (flush = ?2 OR flush + (learned > 0) <=
+            (SELECT max(flush) FROM models WHERE key = ?1 AND flush <= ?3))"""
+_BATCH = 2_000_000  # bytes in a transaction
+_SLICE = 0.01  # seconds of a flush without a pause
+_PAUSE = 0.001  # seconds, in which other threads take the lock
 
 
 class Store(Guarded):
@@ -53,7 +65,15 @@ class Store(Guarded):
         self.max_in_memory = max_in_memory
         self._blank: Any = None  # the model that predicts for new keys
         self.models: OrderedDict[str, Any] = OrderedDict()  # from the least recently used on
-        self.changed: set[str] = set()  # those in memory that differ from the file
+        self.n_learned = 0  # samples
+        self.learned: dict[str, int] = {}  # when the models in memory last learned
+        self.changed: dict[str, None] = {}  # those in memory that differ from the file
+        # Models that a flush has to write, with the error if one cannot be stored.
+        self.due: dict[str, Exception | None] = {}
+        self.removed: list[str] = []  # since the last flush
+        self.committed, self.number = 0, 1  # the last flush, and that of new rows
+        self._n_bytes = 0  # in the open transaction
+        self._flushes = Guarded()  # one at a time
         self.refusal = ""  # why the file is closed, once it is
         self._process = os.getpid()
         self._release: Callable[[], object] = bool  # nothing to close yet
@@ -88,6 +108,19 @@ class Store(Guarded):
         ((content,),) = self._query("SELECT value FROM notes WHERE name = 'about'")
         if content != about:
             self._refuse(FileError, f"{self.path} holds {content}, not {about}")
+        note = self._note()
+        self.committed, self.n_learned = note["number"], note["learned"]
+        self.number = self.committed + 1
+        uncommitted = "SELECT rowid FROM models WHERE flush > ?"  # of the index alone
+        self._query(f"DELETE FROM models WHERE rowid IN ({uncommitted})", self.committed)
+        for (text,) in self._query("SELECT key FROM models WHERE learned = 0"):
+            self._clean(text)
+        self._query("COMMIT")
+
+    def _note(self) -> Any:
+        """Return the note of the last flush."""
+        rows = self._query("SELECT value FROM notes WHERE name = 'flush'")
+        return json.loads(rows[0][0]) if rows else {"number": 0, "learned": 0, "position": None}
 
     def _query(self, query: str, *values: Any) -> list[Any]:
         try:
@@ -134,40 +167,58 @@ class Store(Guarded):
     def give(self, block: Block, predict: str) -> dict[int, Any]:
         """Give the model of each key its rows; return the predictions by row."""
         by_row: dict[int, Any] = {}
+        learns = block.y is not None
         for text, rows in block.rows.items():
             call = partial(block.give, text, predict=predict)
-            by_row.update(zip(rows, self.at(text, call, block.y is not None), strict=True))
+            answers = self._at(text, call, rows[-1] + 1 if learns else 0)
+            by_row.update(zip(rows, answers, strict=True))
+        self.n_learned += len(block) * learns
         return by_row
 
     def at(self, text: str, call: Callable[[Any], Any], learns: bool) -> Any:
-        """Call a function with the model of a key; a new model is added once it has learned."""
+        """Call a function with the model of a key, which learns one sample or none."""
+        result = self._at(text, call, int(learns))
+        self.n_learned += learns
+        return result
+
+    def _at(self, text: str, call: Callable[[Any], Any], n: int) -> Any:
+        """Call a function with the model of a key; a new model is added once it has learned.
+
+        The last sample that it learns is the nth of the present call, or there is none (0).
+        """
         model = self.find(text)
-        if model is not None:
-            if learns or _predicting_changes(model):
-                self.changed.add(text)
-            return call(model)
-        if not learns:
+        if model is None and not n:
             if self._blank is None:
                 self._blank = self.make()
             return call(self._blank)
-        model = self.make()
-        result = call(model)
-        self._make_room()
-        self.changed.add(text)
-        self.models[text] = model
+        if model is None:
+            model = self.make()
+            result = call(model)
+            self._make_room()
+        else:
+            if n or _predicting_changes(model):
+                self._write_due(text)
+                self.changed[text] = None
+            result = call(model)
+        if n:
+            self.learned[text] = self.n_learned + n
+            self.changed[text] = None
+            self.models[text] = model
         return result
 
     def find(self, text: str) -> Any:
         """Return the model of a key, which may have to be read from the file, or None."""
         if text in self.models:
             self.models.move_to_end(text)
-        elif rows := self._query("SELECT model FROM models WHERE key = ?", text):
+        elif (rows := self._query(_GET, text)) and rows[0][0]:
+            learned, packed = rows[0]
             try:
-                model = self._unpacked(rows[0][0])
+                model = self._unpacked(packed)
             except Exception as error:
                 problem = f"{self.path}: the model of the key {text} cannot be read: {error}"
                 raise FileError(problem) from error
             self._make_room()
+            self.learned[text] = learned
             self.models[text] = model
         return self.models.get(text)
 
@@ -175,20 +226,51 @@ class Store(Guarded):
         """Move the least recently used model to the file if there is no room for another one."""
         if len(self.models) == self.max_in_memory:
             text = next(iter(self.models))
-            self._write([text])
-            del self.models[text]
+            self._write(text)
+            del self.models[text], self.learned[text]
 
-    def _write(self, texts: Iterable[str]) -> None:
-        """Write models that have changed to the file, within the open transaction."""
-        for text in texts:
-            if text in self.changed:
-                try:
-                    packed = self._packed(self.models[text])
-                except Exception as error:
-                    what = f"the model of the key {shown(key_of(text))} cannot be stored"
-                    raise TypeError(f"{what}, and so not moved out of memory: {error}") from error
-                self._query(_PUT, text, packed)
-                self.changed.discard(text)
+    def _write(self, text: str) -> None:
+        """Write a model to the file, if it has changed."""
+        if error := self.due.get(text):
+            raise error
+        if text in self.due or text in self.changed:
+            try:
+                packed = self._packed(self.models[text])
+            except Exception as error:
+                what = f"the model of the key {shown(key_of(text))} cannot be stored"
+                raise TypeError(f"{what}, and so not moved out of memory: {error}") from error
+            self._put(text, self.learned[text], packed, self.number - (text in self.due))
+            self.due.pop(text, None)
+            self.changed.pop(text, None)
+
+    def _write_due(self, text: str) -> None:
+        """Write a model that a flush has yet to write, before it changes."""
+        if text in self.due:
+            try:
+                self._write(text)
+            except TypeError as error:  # of the flush, not of this call
+                self.due[text] = error
+
+    def _all_changed(self) -> dict[str, Any]:
+        """Return the models that differ from the file, for this flush and the next one."""
+        return {text: None for text in (*self.due, *self.changed) if text in self.models}
+
+    def _put(self, text: str, learned: int, packed: bytes | None, number: int) -> None:
+        """Write a row, in a transaction that is committed once it is large."""
+        self._clean(text, number)
+        self._query(_PUT, text, number, learned, packed)
+        self._n_bytes += len(packed or b"")
+        if self._n_bytes > _BATCH:
+            self._commit()
+
+    def _clean(self, text: str, number: int = -1) -> None:
+        """Delete the rows of a key that are of no more use, and that of a flush."""
+        # no crash leaves a temporary file, so that its last rows are all that is needed
+        self._query(_CLEAN, text, number, self.number if self.path is None else self.committed)
+
+    def _commit(self) -> None:
+        self._query("COMMIT")
+        self._n_bytes = 0
 
     def _packed(self, model: Any) -> bytes:
         """Return the file of a forest if files can hold it; else pickle the model."""
@@ -211,33 +293,59 @@ class Store(Guarded):
 
     def has(self, text: str) -> bool:
         """Return whether a key has a model."""
-        return text in self.models or bool(self._query("SELECT 1 FROM models WHERE key = ?", text))
+        return self._last_learned(text) > 0
 
     def texts(self) -> list[str]:
         """Return the texts of the keys of all models."""
-        stored = self._query("SELECT key FROM models")
-        return [*dict.fromkeys([*self.models, *(text for (text,) in stored)])]
+        return [*dict.fromkeys([*self.models, *self._all_learned()])]
+
+    def _last_learned(self, text: str) -> int:
+        """Return when a key last learned, or 0 without a model."""
+        if text in self.models:
+            return self.learned[text]
+        query = "SELECT learned FROM models WHERE key = ? ORDER BY flush DESC LIMIT 1"
+        return sum(learned for (learned,) in self._query(query, text))
+
+    def _all_learned(self) -> dict[str, int]:
+        """Return when each key last learned."""
+        query = "SELECT key, learned, max(flush) FROM models GROUP BY key"  # of the index alone
+        stored = {key: learned for key, learned, _ in self._query(query) if learned}
+        return stored | {text: self.learned[text] for text in self.models}
 
     def remove(self, text: str) -> bool:
         """Remove the model of a key, and return whether there was one."""
         has_model = self.has(text)
-        self._query("DELETE FROM models WHERE key = ?", text)
-        self.models.pop(text, None)
-        self.changed.discard(text)
+        if has_model:
+            self._write_due(text)
+            self._put(text, 0, None, self.number)
+            if self.path is None:
+                self._clean(text)
+            else:
+                self.removed.append(text)
+            for content in (self.models, self.learned, self.changed):
+                content.pop(text, None)
         return has_model
 
-    def packed(self, texts: Iterable[str] | None = None) -> list[tuple[str, bytes]]:
-        """Return the texts of keys that have a model, of all keys or some, and pickled models."""
-        self._write([*self.models])
-        if texts is None:
-            return self._query("SELECT key, model FROM models")
-        query = "SELECT key, model FROM models WHERE key = ?"
-        return [row for text in texts for row in self._query(query, text)]
+    def removing_unused(self, n_samples: int, removed: list[str]) -> Iterator[None]:
+        """Remove the keys without any of the last samples, in steps, and list them."""
+        last = self.n_learned - n_samples
+        for text in [text for text, learned in self._all_learned().items() if learned <= last]:
+            if self._last_learned(text) <= last and self.remove(text):
+                removed.append(text)
+            yield
 
-    def put(self, packed: Iterable[tuple[str, bytes]]) -> None:
-        """Add pickled models."""
+    def packed(self, texts: Iterable[str] | None = None) -> list[tuple[str, int, bytes]]:
+        """Return the keys that have a model, of all or some, when they learned, and the models."""
+        for text in [*self.models]:
+            self._write(text)
+        texts = self.texts() if texts is None else texts
+        rows = [(text, *row) for text in texts for row in self._query(_GET, text)]
+        return [row for row in rows if row[1]]
+
+    def put(self, packed: Iterable[tuple[str, int, bytes]]) -> None:
+        """Add packed models."""
         for row in packed:
-            self._query(_PUT, *row)
+            self._put(*row, self.number)
 
     def sizes(self) -> list[int]:
         """Return the memory that each model in memory uses, as river measures it."""
@@ -245,15 +353,41 @@ class Store(Guarded):
 
     def position(self) -> Any:
         """Return the position of the last flush, or None."""
-        rows = self._query("SELECT value FROM notes WHERE name = 'position'")
-        return json.loads(rows[0][0]) if rows else None
+        return self._note()["position"]
 
     def flush(self, position: Any) -> None:
         """Commit all changes, with a position that JSON can hold."""
         note = json.dumps(position, allow_nan=False)
-        self._write([*self.models])
-        self._query("INSERT OR REPLACE INTO notes VALUES ('position', ?)", note)
-        self._query("COMMIT")
+        self._flushes.run(self.in_slices, self.flushing(json.loads(note)))
+
+    def in_slices(self, steps: Iterator[None]) -> None:
+        """Take steps, and let other threads make their calls between some of them."""
+        while self.call("advance", steps, _SLICE):
+            time.sleep(_PAUSE)
+
+    def advance(self, steps: Iterator[None], seconds: float) -> bool:
+        """Take steps for some time, and return whether there may be more."""
+        end = time.perf_counter() + seconds
+        return any(time.perf_counter() >= end for _ in steps)
+
+    def flushing(self, position: Any) -> Iterator[None]:
+        """Commit the models of now in steps, between which other calls may come."""
+        number, self.number = self.number, self.number + 1
+        note = {"number": number, "learned": self.n_learned, "position": position}
+        n_removed = len(self.removed)
+        self.due = self._all_changed()
+        self.changed = {}
+        for text in [*self.due]:
+            if text in self.due:
+                self._write(text)
+                yield
+        self._query(_NOTE, json.dumps(note))
+        self._commit()
+        self.committed = number
+        removed, self.removed = self.removed[:n_removed], self.removed[n_removed:]
+        for text in removed:
+            self._clean(text)
+            yield
 
 
 def _close(database: sqlite3.Connection, process: int) -> None:

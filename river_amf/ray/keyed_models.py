@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import itertools
 import os
+from collections.abc import Iterator
 from operator import methodcaller
 from typing import Any, ClassVar
 
 from river_amf.keyed import KeyedClassifier, KeyedRegressor
-from river_amf.keyed.keys import share_of
+from river_amf.keyed.keys import key_text, share_of
 from river_amf.keyed.models import KeyedModel
 from river_amf.keyed.store import Store
 from river_amf.parameters import Check
@@ -23,8 +24,9 @@ class _Share:
         self._models, self._number, self._n_shares = models, number, n_shares
         self._used: set[str] = set()  # since the last flush
 
-    def call(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the store with the keys of this share."""
+    def call(self, n_learned: int, method: str, *arguments: Any) -> Any:
+        """Call a method of the store with the keys of this share, after so many samples of all."""
+        self._models._store.n_learned = n_learned
         if method == "give":
             block, n = arguments[0], self._n_shares
             block.rows = {
@@ -34,6 +36,11 @@ class _Share:
         elif arguments:
             self._used.add(arguments[0])
         return self._models._store.call(method, *arguments)
+
+    def remove_unused(self, n_learned: int, n_samples: int) -> list[Any]:
+        """Remove the keys without any of the last samples of all shares, and return them."""
+        self._models._store.n_learned = n_learned
+        return self._models.remove_unused(n_samples)
 
     def changes(self) -> list[tuple[str, bytes]]:
         """Return the models that may have changed since the last flush, pickled."""
@@ -48,25 +55,40 @@ class _Shares(Store):
 
     def _route(self, method: str, *arguments: Any) -> Any:
         """Call a method of the store of this process, of one worker or of all workers."""
-        call = methodcaller("call", method, *arguments)
+        call = methodcaller("call", self.n_learned, method, *arguments)
         if method == "give":
             sent = copy.copy(arguments[0])
             sent.frame = None
-            call = methodcaller("call", method, sent, arguments[1])
+            call = methodcaller("call", self.n_learned, method, sent, arguments[1])
             # not atomic, as a bad row of one key may follow rows of other keys
             answers = self.workers.call(call, None, False)
+            self.n_learned += len(sent) * (sent.y is not None)
             return dict(itertools.chain(*(by_row.items() for by_row in answers)))
         if method in ("texts", "sizes"):
             return [*itertools.chain(*self.workers.call(call))]
         if method in ("at", "find", "has", "remove"):
             (result,) = self.workers.call(call, share_of(arguments[0], len(self.workers)))
-            if method == "remove":
+            if method == "at":
+                self.n_learned += arguments[2]
+            elif method == "remove":
                 self.remove(*arguments)
             return result
-        if method == "flush" and self.path is not None:
+        return super()._route(method, *arguments)
+
+    def flushing(self, position: Any) -> Iterator[None]:
+        """Commit the models of now; the first step gets those that the workers have changed."""
+        if self.path is not None:
             for packed in self.workers.call(methodcaller("changes")):
                 self.put(packed)
-        return super()._route(method, *arguments)
+        yield from super().flushing(position)
+
+    def removing_unused(self, n_samples: int, removed: list[str]) -> Iterator[None]:
+        """Remove the keys without any of the last samples, in one step of all workers."""
+        call = methodcaller("remove_unused", self.n_learned, n_samples)
+        for key in itertools.chain(*self.workers.call(call)):
+            removed.append(key_text(key))
+            self.remove(removed[-1])
+        yield
 
     def close(self) -> None:
         """End the workers and release the folder."""
@@ -82,7 +104,7 @@ class DistributedKeyed(KeyedModel):
 
     def __init__(
         self,
-        factory: Any,
+        model: Any,
         key: Any,
         n_workers: int,
         *,
@@ -92,7 +114,7 @@ class DistributedKeyed(KeyedModel):
     ) -> None:
         self.n_workers = n_workers
         options: dict[str, Any] = {"max_in_memory": max_in_memory, "allow_pickle": allow_pickle}
-        super().__init__(factory, key, folder=folder, **options)
+        super().__init__(model, key, folder=folder, **options)
 
     def _opened(self, kind: str, store: type[Store] = _Shares) -> Any:
         shares, n = super()._opened(self._local.__name__, store), self.n_workers
@@ -101,7 +123,7 @@ class DistributedKeyed(KeyedModel):
         workers = []
         for i in range(n):
             options: dict[str, Any] = {"max_in_memory": limit, "allow_pickle": self.allow_pickle}
-            models = self._local(self.factory, self.key, **options)
+            models = self._local(self.model, self.key, **options)
             models._store.call("put", [row for row in stored if share_of(row[0], n) == i])
             workers.append(_Share(models, i, n))
         shares.workers = Workers(workers)
@@ -123,7 +145,7 @@ class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
 
     Parameters
     ----------
-    factory, key
+    model, key
         As in `KeyedClassifier`. Models have to be picklable.
     n_workers
         Number of workers.

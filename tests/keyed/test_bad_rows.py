@@ -87,12 +87,12 @@ def test_bad_sample_changes_nothing(x, message):
 @pytest.mark.parametrize(
     ("kind", "parameters", "message"),
     [
-        (KeyedClassifier, {"factory": 3}, "river classifier, got a value of type int"),
-        (KeyedClassifier, {"factory": lambda: 3}, "river classifier, got a value of type int"),
-        (KeyedRegressor, {"factory": LOGISTIC}, "river regressor, got .* type LogisticRegression"),
+        (KeyedClassifier, {"model": 3}, "river classifier, got a value of type int"),
+        (KeyedClassifier, {"model": lambda: 3}, "river classifier, got a value of type int"),
+        (KeyedRegressor, {"model": LOGISTIC}, "river regressor, got .* type LogisticRegression"),
         (KeyedClassifier, {"max_in_memory": 0}, "max_in_memory must be an integer >= 1 or None"),
     ],
 )
 def test_parameters_are_checked(kind, parameters, message):
     with pytest.raises(ValueError, match=message):
-        kind(**{"factory": LOGISTIC, "key": "user"} | parameters)
+        kind(**{"model": LOGISTIC, "key": "user"} | parameters)

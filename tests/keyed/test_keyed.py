@@ -109,7 +109,7 @@ def test_keyed_equals_a_dict(name, max_in_memory, library):
 SAMPLES = st.lists(
     st.tuples(st.sampled_from(KEYS), st.integers(-3, 3), st.booleans()), min_size=1, max_size=5
 )
-CALLS = ("learn", "predict", "block", "delete", "flush", "crash", "copy")
+CALLS = ("learn", "predict", "block", "delete", "remove_unused", "flush", "crash", "copy")
 
 
 @pytest.mark.parametrize("name", ["AdaptiveAMFClassifier", "dummy", "words"])
@@ -124,7 +124,8 @@ def test_keyed_equals_a_dict_after_any_calls(
 ):
     folder = tmp_path_factory.mktemp("models") if has_folder else None
     options = {"max_in_memory": max_in_memory, "folder": folder}
-    (model, naive), flushed = keyed(name, **options), {}
+    model, naive = keyed(name, **options)
+    flushed = copy.deepcopy(naive)
     for call, samples in calls:
         labels = [label for *_, label in samples]
         rows = [{"value": float(value), "user": key} for key, value, _ in samples]
@@ -138,12 +139,14 @@ def test_keyed_equals_a_dict_after_any_calls(
             model.learn_many(pd.DataFrame(rows).astype({"user": object}), labels)
         elif call == "delete" and rows[0]["user"] in model:
             del model[rows[0]["user"]], naive.models[rows[0]["user"]]
+        elif call == "remove_unused":
+            assert {*model.remove_unused(len(rows))} == naive.remove_unused(len(rows))
         elif call in ("flush", "copy"):
             model.flush()
-            flushed = copy.deepcopy(naive.models)
+            flushed = copy.deepcopy(naive)
         elif call == "crash" and has_folder:
             model.close()
-            model, naive.models = keyed(name, **options)[0], copy.deepcopy(flushed)
+            model, naive = keyed(name, **options)[0], copy.deepcopy(flushed)
         if call in ("learn", "block"):
             for x, label in zip(rows, labels, strict=True):
                 naive.learn_one(x, label)
@@ -168,7 +171,7 @@ def test_moved_model_keeps_its_predictions():
 
 def test_step_without_blocks_gets_rows():
     model = KeyedClassifier(SCALER | tree.HoeffdingTreeClassifier(), "user")
-    naive, (X, y) = NaiveKeyed(model.factory.clone), stream(500)
+    naive, (X, y) = NaiveKeyed(model.model.clone), stream(500)
     model.learn_many(X, y)
     rows = X.to_dict("records")
     for x, label in zip(rows, y, strict=True):
@@ -190,7 +193,7 @@ def test_key_of_several_columns():
     assert ("de", 1) in model and pickles(model) == pickles(naive.models)
 
 
-def test_factory_may_copy_a_common_model():
+def test_model_may_copy_a_common_model():
     common, names = AMFClassifier(n_estimators=2, seed=1), {}
     X, y = stream(60)
     common.learn_many(X[["a", "b"]], y)
@@ -221,3 +224,25 @@ def test_keyed_model_is_a_mapping():
 def test_keywords_go_to_the_model():
     model = KeyedRegressor(MODELS["AMFRegressor"], "user")
     assert isinstance(model.predict_one({"user": "ann"}, with_interval=True), Interval)
+
+
+def test_novelty_is_that_of_the_key():
+    model = KeyedRegressor(MODELS["AMFRegressor"], "user")
+    for a in (1.0, 2.0, 3.0):
+        model.learn_one({"user": "ann", "a": a}, a)
+    novelty = [model.novelty_one({"user": user, "a": 2.0}) for user in ("ann", "bob")]
+    assert novelty == [model["ann"].novelty_one({"a": 2.0}), 1.0] and novelty[0] < 1
+
+
+def test_key_that_learns_meanwhile_is_kept():
+    model = KeyedClassifier(MODELS["logistic"], "user", max_in_memory=1)
+    for user in "abccc":
+        model.learn_one({"user": user}, True)
+    removed = []
+    steps = model._store.removing_unused(3, removed)
+    model._store.call("advance", steps, 0)
+    model.learn_one({"user": "b"}, True)
+    assert not model._store.call("advance", steps, 1)
+    assert removed == ['"a"'] and {*model} == {*"bc"}
+    with pytest.raises(ValueError, match="n_samples must be an integer >= 1"):
+        model.remove_unused(0)

@@ -5,6 +5,7 @@ import itertools
 import multiprocessing
 import os
 import pickle
+import random
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -12,11 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from naive_keyed import pickles
+from naive_keyed import NaiveKeyed, pickles
 from river import compose, linear_model, naive_bayes
 
 from river_amf import AMFClassifier
-from river_amf.keyed import KeyedClassifier
+from river_amf.keyed import KeyedClassifier, store
 from river_amf.keyed.keys import key_of
 from river_amf.persistence import FileError
 
@@ -142,7 +143,7 @@ def test_forests_are_stored_as_files(tmp_path):
         model.close()
     with opened(tmp_path, forest) as model:
         model.learn_one(sample("a"), 1j)
-        assert {packed[:2] for _, packed in model._store.call("packed")} == {b"\x80\x05", b"PK"}
+        assert {packed[:2] for *_, packed in model._store.call("packed")} == {b"\x80\x05", b"PK"}
         before = pickles(model)
     with opened(tmp_path, forest) as model:
         assert pickles(model) == before
@@ -196,6 +197,84 @@ def test_full_disk_leaves_the_last_flush(tmp_path, call):
         assert later.position == 3 and pickles(later) == flushed
 
 
+@pytest.mark.parametrize("max_in_memory", [1, 2, 3, None])
+@pytest.mark.parametrize("model", [LOGISTIC, AMFClassifier(1, seed=1)])
+def test_flush_has_the_models_of_its_start(
+    tmp_path, monkeypatch, model, max_in_memory, n_calls=400
+):
+    monkeypatch.setattr(store, "_BATCH", 1000)  # so that many rows are committed before a flush
+    draw = random.Random(1)
+    calls = draw.choices(
+        [*"lsp", "start", "delete", "remove_unused", "crash"], [9, 4, 2, 2, 2, 1, 1], k=n_calls
+    )
+    keys = draw.choices("abcdef", k=n_calls)
+    naive, steps = NaiveKeyed(model.clone), iter(())
+    keyed = opened(tmp_path, model, max_in_memory=max_in_memory)
+    at_start = {None: copy.deepcopy(naive)}
+    for i, (call, key) in enumerate(zip(calls, keys, strict=True)):
+        x = sample(key, i)
+        if call == "l":
+            for learner in (keyed, naive):
+                learner.learn_one(x, i % 3 == 0)
+        elif call == "p":
+            assert keyed.predict_proba_one(x) == naive.answer("predict_proba_one", x)
+        elif call == "delete" and key in keyed:
+            del keyed[key], naive.models[key]
+        elif call == "remove_unused":
+            assert {*keyed.remove_unused(9)} == naive.remove_unused(9)
+        elif call == "start":  # which leaves an earlier flush as an interrupt does
+            steps, at_start[i] = keyed._store.flushing(i), copy.deepcopy(naive)
+            keyed._store.call("advance", steps, 0)
+        elif call == "s":
+            is_running = keyed._store.call("advance", steps, 0)
+            assert is_running or keyed.position == [*at_start][-1]
+        elif call == "crash":  # which may be in the middle of a flush
+            assert pickles(keyed) == pickles(naive.models)
+            position, steps = keyed.position, iter(())
+            keyed.close()
+            keyed = opened(tmp_path, model, max_in_memory=max_in_memory)
+            assert keyed.position == position
+            naive = copy.deepcopy(at_start[position])
+            at_start = {position: copy.deepcopy(naive)}
+            assert pickles(keyed) == pickles(naive.models)
+        assert max_in_memory is None or len(kept(keyed)) <= max_in_memory
+    assert {*keyed.remove_unused(2)} == naive.remove_unused(2)
+
+
+def test_flush_has_a_key_removed_after_its_start(tmp_path):
+    model = opened(tmp_path)
+    learn(model, "abc")
+    steps = model._store.flushing(1)
+    model._store.call("advance", steps, 0)
+    del model["c"]
+    assert not model._store.call("advance", steps, 60) and {*model} == {*"ab"}
+    model.close()
+    with opened(tmp_path) as later:
+        assert {*later} == {*"abc"}
+
+
+def test_flush_with_a_model_that_cannot_be_stored(tmp_path):
+    forest = AMFClassifier(1, seed=1)
+    model = opened(tmp_path, forest, allow_pickle=False)
+    learn(model, "ab")
+    model.flush(position=1)
+    flushed = pickles(model)
+    learn(model, "b")
+    model.learn_one(sample("a"), 1j)  # which a file cannot hold
+    learn(model, "c")
+    steps = model._store.flushing(2)
+    assert model._store.call("advance", steps, 0)
+    learn(model, "a")  # the flush fails, not this
+    with pytest.raises(TypeError, match=r"key 'a' .* label 1j"):
+        model._store.call("advance", steps, 1)
+    assert model.position == 1
+    del model["a"]
+    model.flush(position=3)
+    model.close()
+    with opened(tmp_path, forest) as later:
+        assert later.position == 3 and {*later} == {*"bc"} and flushed["b"] != pickles(later)["b"]
+
+
 def learn_row(model, i):
     model.learn_one(sample(f"user {i * 7 % 5}", i), i % 3 == 0)
 
@@ -233,10 +312,10 @@ def test_kill_leaves_the_last_flush(tmp_path, n_kills=5):
 
 
 def test_model_that_cannot_be_pickled_stays():
-    def factory():
+    def new():
         return compose.FuncTransformer(lambda x: x) | linear_model.LogisticRegression()
 
-    model = KeyedClassifier(factory, "user", max_in_memory=1)
+    model = KeyedClassifier(new, "user", max_in_memory=1)
     learn(model, "a")
     with pytest.raises(TypeError, match="model of the key 'a' cannot be stored"):
         learn(model, "b")
@@ -244,12 +323,17 @@ def test_model_that_cannot_be_pickled_stays():
     learn(model, "a")
 
 
-def test_threads_may_share_it():
-    model, twin = (KeyedClassifier(LOGISTIC, "user", max_in_memory=2) for _ in range(2))
-    with ThreadPoolExecutor(4) as threads:
-        assert [*threads.map(lambda user: learn(model, user, n=100), "abcd")] == [None] * 4
+def test_threads_may_share_it(tmp_path):
+    model, twin = opened(tmp_path, max_in_memory=2), KeyedClassifier(LOGISTIC, "user")
+    with ThreadPoolExecutor(6) as threads:
+        learned = [threads.submit(learn, model, user, 100) for user in "abcd"]
+        flushed = [threads.submit(model.flush, position) for position in range(20)]
+        assert [task.result() for task in learned + flushed] == [None] * 24
     learn(twin, "abcd", n=100)
-    assert pickles(model) == pickles(twin)
+    model.flush()
+    model.close()
+    with opened(tmp_path) as later:
+        assert pickles(later) == pickles(twin)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork, of POSIX")

@@ -33,10 +33,10 @@ def pickles(model):
 
 @pytest.mark.parametrize("name", KINDS)
 def test_workers_equal_one_process(name):
-    factory, kind, distributed = KINDS[name]
+    forest, kind, distributed = KINDS[name]
     predict = "predict" if kind is KeyedRegressor else "predict_proba"
-    with distributed(factory, "user", 2, max_in_memory=3) as model:
-        both = model, kind(factory, "user")
+    with distributed(forest, "user", 2, max_in_memory=3) as model:
+        both = model, kind(forest, "user")
 
         def same(method, *arguments):
             answer, expected = (getattr(keyed, method)(*arguments) for keyed in both)
@@ -58,6 +58,7 @@ def test_workers_equal_one_process(name):
         assert len(model) == 7 and len(model._store.call("sizes")) <= 2  # of three, one each
         assert "user 1" in model and "new" not in model and None not in model
         same("__delitem__", "user 1")
+        same("remove_unused", 10)
         with pytest.raises(KeyError):
             model["user 1"]
         assert {*model} == {*both[1]}
