@@ -179,6 +179,23 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         block = Block(X, self.key)
         return self._as_series(block, self._answers(block, "predict"))
 
+    def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
+        """Test, then train on a block: predict each row and then learn it, before the next one.
+
+        It takes what `learn_many` takes, and returns what `predict_many` does.
+
+        >>> import pandas as pd
+        >>> from river_amf import AMFRegressor, keyed
+        >>> X = pd.DataFrame({"shop": ["north", "south", "north"], "day": [1, 1, 2]})
+        >>> model = keyed.KeyedRegressor(AMFRegressor(), "shop")
+        >>> model.predict_then_learn_many(X, [10.0, 99.0, 11.0]).tolist()
+        [0.0, 0.0, 10.0]
+        """
+        block = Block(X, self.key, (y, w))
+        if issubclass(self._kind, base.Classifier):
+            frames.check_series(block.frame, (), y)
+        return self._as_series(block, self._answers(block, "predict"))
+
     def _answers(self, block: Block, predict: str) -> list[Any]:
         """Return the predictions for the rows, if `predict` is a method, and learn the rows."""
         by_row = self._store.call("give", block, predict)
@@ -438,19 +455,6 @@ class KeyedRegressor(KeyedModel, base.MiniBatchRegressor):
     """
 
     _kind = base.Regressor
-
-    def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
-        """Test, then train on a block: predict each row and then learn it, before the next one.
-
-        >>> import pandas as pd
-        >>> from river_amf import AMFRegressor, keyed
-        >>> X = pd.DataFrame({"shop": ["north", "south", "north"], "day": [1, 1, 2]})
-        >>> model = keyed.KeyedRegressor(AMFRegressor(), "shop")
-        >>> model.predict_then_learn_many(X, [10.0, 99.0, 11.0]).tolist()
-        [0.0, 0.0, 10.0]
-        """
-        block = Block(X, self.key, (y, w))
-        return self._as_series(block, self._answers(block, "predict"))
 
     def _as_series(self, block: Block, numbers: list[Any]) -> Any:
         return frames.number_series(block.frame, np.array(numbers, np.float64))
