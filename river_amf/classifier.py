@@ -17,9 +17,9 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
 
     The forest learns online, in a single pass over the stream, and can predict at any time. Each
     tree partitions the feature space with a Mondrian process[^2], which looks only at the features.
-    A node predicts the label frequencies of its cell, and a tree predicts the average of all its
-    prunings, each weighted by how well it has predicted so far; context-tree weighting[^3] computes
-    that average exactly in one walk from root to leaf[^1]. The forest averages its trees.
+    A node predicts the label frequencies of its cell. A tree predicts the average of all its
+    prunings, each weighted by how well it has predicted so far. Context-tree weighting[^3] computes
+    this average exactly, in one walk from root to leaf[^1]. The forest averages its trees.
 
     Features may be numbers on any scale (including bool, Decimal and numpy scalars) or categories
     (str or any other hashable). Convert dates, times and durations to numbers, such as the hour, or
@@ -34,71 +34,74 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     max_nodes
         Maximum number of nodes per tree. Once a tree has reached it, the least useful of its splits
         make room for new ones, and its average over prunings is no longer exact. A node takes 64
-        bytes, 8 for each label, 16 for each feature, and with fading 16 and another 8 for each
+        bytes, plus 8 for each label and 16 for each feature. Fading adds 16, and another 8 for each
         label. `None` means no limit.
     max_categories
-        Maximum number of categories of each feature. One more replaces the category that was
-        learned longest ago, with all that was learned about it. `None` means no limit.
+        Maximum number of categories of each feature. A further one replaces the category that was
+        learned longest ago, and what was learned about that is lost. `None` means no limit.
     max_features
-        Maximum number of features, for names that keep coming: further ones are ignored, with one
-        warning. With `absent="zero"` each word counts, none is forgotten, and there are at most
-        `max_words` features, too. `None` means no limit.
+        Maximum number of features, for streams in which new names keep coming. Further features are
+        ignored, with one warning. With `absent="zero"`, each word counts as a feature, no word is
+        forgotten, and `max_words` is another upper bound. `None` means no limit.
     absent
         The meaning of a feature that is absent from a sample: `"missing"`, or `"zero"` for sparse
-        samples such as bags of words. With `"missing"`, a missing category is one more category,
-        and at a split on a missing number a prediction mixes both sides by their samples (to be
-        learned, the sample goes to the larger one); but as long as a number has had one value v
-        only, as in `{"promo": True}` or no key, its absence counts as v - |v| / 1024 (-1 / 1024 for
-        0), so that presence is learned. With `"zero"`, an absent number is 0, None and NaN are
-        missing, and an absent category is missing too. The time for a sample is proportional to the
-        number of features that it has. Each numeric feature is a word in a vocabulary. The trees
-        see it once it is informative, or in half of the samples: it gets a permanent column while
-        there are fewer than `max_split_words`. With `linear`, a logistic regression uses all words.
-        Blocks are learned and predicted row by row, without threads.
+        samples such as bags of words.
+
+        With `"missing"`, a missing category is one more category. At a split on a missing number, a
+        prediction mixes both sides in proportion to their samples, and a sample to be learned goes
+        to the larger side. Presence is learned, too: while a number has had only one value v, as in
+        `{"promo": True}` or no key, its absence counts as v - |v| / 1024 (-1 / 1024 for 0).
+
+        With `"zero"`, an absent number is 0. None, NaN and absent categories are missing. The time
+        for a sample is proportional to the number of features that it has. Each numeric feature is
+        a word in a vocabulary. The trees see a word once it is informative, or in half of the
+        samples: it then gets a permanent column, while there are fewer than `max_split_words`. With
+        `linear`, a logistic regression uses all words. Blocks are learned and predicted row by row,
+        without threads.
     on_mismatch
-        The first value of a feature settles its kind. A value of the other kind, a number for a
-        categorical feature or the reverse, either raises an error (`"raise"`) or counts as missing
-        (`"missing"`), with one `MismatchWarning` for each feature. With `"missing"`, texts that
-        mean missing settle no kind: `"?"`, `"-"`, and those of pandas, such as `""` and `"NA"`.
+        The first value of a feature settles its kind: number or category. A value of the other kind
+        raises an error (`"raise"`), or counts as missing (`"missing"`), with one `MismatchWarning`
+        for each feature. With `"missing"`, texts that mean a missing value settle no kind: `"?"`,
+        `"-"`, and those of pandas, such as `""` and `"NA"`.
     max_delayed_labels
-        Maximum number of predictions that are kept for delayed labels, at most 16 MB of them; the
+        Maximum number of predictions that are kept until their labels arrive, in at most 16 MB. The
         oldest are dropped first. A delayed label is scored against the prediction made at the time,
-        which matters to a learned vote and to restarts. It is recognized by its row, and by its
-        place among the others where rows repeat or a transformer changes them in between. Labels in
-        any order behind such a transformer are not; they, and all with 0, are scored as if they
-        came at once.
+        which matters to a learned vote and to restarts. That prediction is found by the row; where
+        rows repeat, or a transformer changes them in between, by the order of the rows. Behind such
+        a transformer, labels that come in another order are scored as if they came at once. With 0,
+        all labels are.
     vote
-        `"mean"` averages the trees, as in the paper, which is under-confident. `"learned"`
-        multiplies powers of their probabilities: a logarithmic opinion pool[^5], whose weights for
-        trees and labels follow the gradient of the log-loss, one step per sample; its probabilities
-        are close to frequencies.
+        `"mean"` averages the trees, as in the paper; its probabilities are under-confident.
+        `"learned"` multiplies powers of the probabilities of the trees: a logarithmic opinion
+        pool[^5]. Its weights for trees and labels follow the gradient of the log-loss, one step per
+        sample. Its probabilities are close to frequencies.
     linear
-        Whether a learned vote combines linear models with the trees, each with a weight of its own:
-        a logistic regression on the standardized features and the categories[^6]; one on 100 random
-        cosines of the features[^7], compared with the recent past; and two additive models, which
-        see how frequent each label is at such values of a feature, the second one also cosines.
-        With `absent="zero"`, a logistic regression on all words takes the place of the second. It
-        has no effect with `vote="mean"`.
+        Whether a learned vote combines four linear models with the trees, each with a weight of its
+        own. The first is a logistic regression on the standardized features and the categories[^6].
+        The second is one on 100 random cosines of the features[^7], compared with the recent past;
+        with `absent="zero"`, one on all words takes its place. The last two are additive models,
+        whose inputs are how frequent each label is at such values of each feature; one of them uses
+        cosines, too. `linear` has no effect with `vote="mean"`.
     fading_factor
         For streams that drift: each node keeps a second set of label counts[^4], which is
-        multiplied by this factor gamma, in (0, 1), at every visit. The node predicts a mixture of
-        both, each weighted by how well it has predicted recently (see `fading_share`). With `None`
-        there is no second set, and nothing is forgotten.
+        multiplied by this factor, in (0, 1), at every visit. The node predicts a mixture of both,
+        each weighted by how well it has predicted recently (see `fading_share`). With `None` there
+        is no second set, and nothing is forgotten.
     drift_threshold
-        For drifts that make the splits themselves useless: every second tree restarts when the mean
-        of its recent losses, 1 - p(label), exceeds its long-run mean by this many standard errors
-        and by at least 0.05. `None` means never.
+        For drifts that make the splits themselves useless. Every second tree can restart. It does
+        so when the mean of its recent losses, 1 - p(label), exceeds its long-run mean by this many
+        standard errors and by at least 0.05. `None` means never.
     split_intensity
         How readily each feature is split. `"range"` divides by the feature's range so far, so that
         its scale does not matter. `"relevance"` also multiplies by how informative the feature has
         recently been about the label (`inspection.feature_relevance`), and above all by what the
-        tree's splits by it have gained, so that noise is hardly ever split. Both clip values far
-        outside the range to its ends until such values become frequent, so that a stray -999 or 1e9
-        does not silence a feature. `"unit"`, the choice of the paper, takes features as they are
-        and expects them to be scaled beforehand.
+        tree's splits on it have gained, so that noise is hardly ever split. Both clip values far
+        outside the range to its ends until such values become frequent. So a stray -999 or 1e9 does
+        not silence a feature. `"unit"`, the choice of the paper, takes features as they are and
+        expects them to be scaled beforehand.
     n_jobs
-        Number of threads that share the trees in calls on blocks of samples (`*_many`); -1 means
-        one per core; with `absent="zero"` there is always one. It does not affect the results and
+        Number of threads that share the trees in calls on blocks of samples (`*_many`). -1 means
+        one per core. With `absent="zero"` there is always one. It does not affect the results and
         may be changed at any time.
     seed
         Seed of the random numbers, for reproducible results.
@@ -115,8 +118,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         least 1e-300. `None` means 0.5 for up to two classes and 0.01 for more.
     split_pure
         Whether to split cells right away even if all their samples have the same label, as in the
-        figures of the paper. By default, such a cell is split only when another label arrives. The
-        distribution of the trees is the same, but they need far fewer nodes.
+        figures of the paper. By default, such a cell is split only when another label arrives,
+        which takes far fewer nodes. The distribution of the trees is the same.
     split_prior
         Prior probability b that a node is split, in (0, 1). The paper uses 0.5; values of 0.8 to
         0.9 often lower the log-loss.
@@ -125,33 +128,33 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         `ValueError`. With `None`, the prior counts the classes seen so far.
     max_split_words
         Maximum number of features that the trees see with `absent="zero"`; time and memory grow
-        with it. A word gets a column after a sample with which it has been in at least 5, and
-        Pearson's chi-squared (for counts, n times the correlation ratio) exceeds k + 11 sqrt(k),
-        with k one less than the number of labels. A categorical feature gets one at once, or is
-        ignored if there is none left.
+        with it. A word gets a column once it has been in at least 5 samples and Pearson's
+        chi-squared (for counts, n times the correlation ratio) exceeds k + 11 sqrt(k), where k is
+        one less than the number of labels. A categorical feature gets a column at once, or is
+        ignored if none is left.
     max_words
         Maximum number of words, >= 2, that are remembered with `absent="zero"`. When there are
-        more, the half that is used least is forgotten, except for words with a column, of which
-        there are at most half as many. A forgotten word that returns is a new word. `None` means no
+        more, the half that is used least is forgotten. Words with a column are kept; there are at
+        most half as many of them. A forgotten word that returns is a new word. `None` means no
         limit.
 
     Notes
     -----
-    A forest is a sequence of its trees, to look at: `len(model)`, `model[0].n_nodes`, iteration.
+    A forest is a read-only sequence of its trees: `len(model)`, `model[0].n_nodes`, iteration.
 
-    Parameters are read-only after the first sample. One that has no effect with the others gives a
-    warning, once in a process, unless it is the default. Restarts of trees are logged (logger
-    "river_amf", level INFO). Ties go to the label seen first. A call that raises `ValueError` or
-    `TypeError` leaves the model unchanged; `learn_one` lists the reasons.
+    Parameters are read-only after the first sample. A parameter that has no effect with the values
+    of the others gives a warning, once in a process, unless it has its default. Restarts of trees
+    are logged (logger "river_amf", level INFO). Ties go to the label seen first. A call that raises
+    `ValueError` or `TypeError` leaves the model unchanged; `learn_one` lists the reasons.
 
     Any thread may make any call at any time: a lock lets one call at a time use the model.
     Copies and files hold the model as it is between two calls. In a process that was forked while
     another thread was in a call of a model, its calls raise `RuntimeError`. So does a call in the
     middle of another one of the same thread, as in a signal handler or in the `__eq__` of a value.
 
-    If Ctrl-C, another exception from a signal handler or a lack of memory ends a call, the model
-    has learned all of a sample or nothing of it, and of a block all rows up to one. The next
-    call may have to finish what such a call has begun.
+    Ctrl-C, another exception from a signal handler, or a lack of memory may end a call. The model
+    has then learned all of a sample or nothing of it, and of a block all rows up to some row. The
+    next call may have to finish what such a call has begun.
 
     Examples
     --------
@@ -282,9 +285,9 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         """Predict the probability of each label seen so far, for each row of a dataframe.
 
         Returns a frame of shape (n_samples, n_labels) from the same library as `X` (for a sparse
-        matrix, from pandas), with one column per label, named after it (after its str, where column
-        names must be text), and with the index of `X`, if it has one. There are no columns before
-        the first sample. It raises what `predict_proba_one` raises, with the number of the row.
+        matrix, from pandas). It has the index of `X`, if there is one, and a column for each label,
+        named after it (after its str, where column names must be text). Before the first sample
+        there are no columns. It raises what `predict_proba_one` raises, with the number of the row.
 
         Examples
         --------
@@ -304,8 +307,9 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     def predict_many(self, X: Any) -> Any:
         """Predict the label of each row: the most probable one, or in a tie the one seen first.
 
-        Returns a series from the same library as `X` (for a sparse matrix, from pandas), of None
-        before the first sample. It raises what `predict_one` raises, with the number of the row.
+        Returns a series from the same library as `X` (for a sparse matrix, from pandas). Before the
+        first sample, all of its values are None. It raises what `predict_one` raises, with the
+        number of the row.
 
         Examples
         --------
@@ -323,9 +327,9 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     def predict_proba_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
 
-        It takes what `learn_many` takes, with its errors, and returns probabilities as from
-        `predict_proba_many`, with one column for each label seen by the end of the block. A label
-        has probability 0 in the rows that were predicted before it was first seen; rows that were
+        It takes what `learn_many` takes, with its errors, and returns probabilities as
+        `predict_proba_many` does, with one column for each label seen by the end of the block. A
+        label that is new in the block has probability 0 up to the first row with it. Rows that were
         predicted before anything had been learned are NaN.
 
         Examples
@@ -351,8 +355,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
 
-        It takes what `learn_many` takes, with its errors, and returns labels as from
-        `predict_many`; None for rows that were predicted before anything had been learned.
+        It takes what `learn_many` takes, with its errors, and returns labels as `predict_many`
+        does. Rows that were predicted before anything had been learned are None.
 
         Examples
         --------
@@ -375,7 +379,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     This is `AMFClassifier` with other defaults, and the recommended choice for a real stream. The
     splits of a Mondrian forest do not depend on the labels, so little has to be discarded when the
-    concept drifts: the nodes forget old labels (`fading_factor`), uninformative features are hardly
+    concept drifts. Nodes forget old labels (`fading_factor`), uninformative features are hardly
     ever split (`split_intensity`), trees and linear models are weighted by their performance
     (`vote`), and half of the trees restart if all that is not enough (`drift_threshold`). Memory
     and time are bounded (`max_nodes`, and for sparse samples `max_words`).
@@ -396,10 +400,10 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     Notes
     -----
-    On twelve real streams, all defaults together raise the mean accuracy from 0.869 to 0.915, and
-    each alone by 0.1 to 1.0 points: most of it linear models and the learned vote, which also lower
-    the log-loss, by an eighth and a quarter. Linear models take 20 to 60 % more time, fading 10 to
-    20 %, relevance up to 20 %. On streams that do not drift, fading loses at most 0.2 points.
+    On twelve real streams, these defaults raise the mean accuracy from 0.869 to 0.922. Linear
+    models and the learned vote contribute most, and also lower the log-loss most. Linear models
+    take 50 to 110 % more time, fading up to 20 %, relevance up to 10 %. On streams that do not
+    drift, fading loses at most 0.2 points.
 
     Examples
     --------

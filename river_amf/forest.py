@@ -66,10 +66,11 @@ class Forest(Ensemble, Saved):
 
     @property
     def memory_usage(self) -> int:
-        """Memory used by the model, in bytes, including spare capacity unless it is only reserved.
+        """Memory used by the model, in bytes.
 
-        It covers the arrays of the trees, names, labels, categories, words, and predictions that
-        are kept for delayed labels.
+        It covers the arrays of the trees with their spare capacity, names, labels, categories,
+        words, and predictions that are kept for delayed labels. Addresses that are only reserved do
+        not count.
 
         Examples
         --------
@@ -154,12 +155,13 @@ class Forest(Ensemble, Saved):
             within 1e100 of the first one.
         w
             Sample weight, from 0 to 1e300. A weight of 0 changes nothing. With `vote="learned"`
-            weights are relative, to the mean of those so far, each weighted by itself: 20 and 1
-            are the same as 1 and 0.05. With `vote="mean"`, as in the paper, a weight of w stands
-            for w samples that agree: a sample of weight 20 proves itself 20 times, and its node
-            predicts its label with confidence, so let the largest weight be 1. For labels, a
-            weight of 2 then has the same effect as learning the sample twice, unless fading,
-            relevance or restarts are used; for real targets, the two differ slightly.
+            only the ratios of weights matter: 20 and 1 are the same as 1 and 0.05. (Each is divided
+            by a mean of the weights so far, in which they are weighted by themselves.) With
+            `vote="mean"`, as in the paper, a weight of w stands for w samples that agree. A sample
+            of weight 20 confirms itself 20 times, and its node then predicts its label with
+            confidence; so let the largest weight be 1. For labels, a weight of 2 here has the same
+            effect as learning the sample twice, unless fading, relevance or restarts are used. For
+            real targets, the two differ slightly.
 
         Raises
         ------
@@ -186,22 +188,21 @@ class Forest(Ensemble, Saved):
     def novelty_one(self, x: dict[Any, Any]) -> float:
         """Return how unlike all learned samples a sample is, from 0 (not at all) to 1.
 
-        On the way of a sample down a tree, each node may split it off, and the farther it is from
-        the samples there, the more probably. A sample that is split off from n of the N samples of
-        the tree counts log(1 + n) / log(1 + N), and 0 if it never is. Novelty is the mean over
-        what may happen and over the trees; it is 1 before the first sample. Ordinary samples have
-        less than 0.2, most of them; a threshold follows from the quantiles of a stream
-        (RECIPES.md).
+        On its way down a tree, a sample may be split off at each node. The farther it is from the
+        samples there, the more probable this is. If it is split off from n of the N samples of the
+        tree, it counts log(1 + n) / log(1 + N), and if it never is, 0. Novelty is the mean of that
+        over all that may happen, and over the trees. Before the first sample it is 1. Most ordinary
+        samples have less than 0.2. A threshold follows from the quantiles of a stream (RECIPES.md).
 
         Novelty does **not** predict errors: these are frequent where labels overlap, among samples
         that are not new at all.
 
         Distances are in units of the range, and values far outside it are not clipped. An unseen
         category counts as a distance of 1, and so does a missing one if there was none before. A
-        missing number has no distance. Features are ignored if they are unknown, if they are
-        numbers with a single value so far, or words without a column (`absent="zero"`). While
-        there is only one label, a classifier has a novelty of 0 within the range of each feature
-        and 1 outside, unless `split_pure=True`.
+        missing number has no distance. Ignored are unknown features, numbers with a single value so
+        far, and words without a column (`absent="zero"`). While there is only one label, a
+        classifier has a novelty of 0 within the range of each feature and 1 outside, unless
+        `split_pure=True`.
 
         The call changes nothing, and no label has to follow.
 
@@ -236,11 +237,11 @@ class Forest(Ensemble, Saved):
         """Explain the prediction for one sample as text.
 
         The text shows the predictions of the forest, its trees and its linear models, with their
-        weights, and the path of the sample down a tree (`inspection.path` explains its columns).
-        Of linear models it lists the inputs that separate the two most probable labels most. A
-        regressor shows an interval, scales of errors, and means and deviations of targets instead;
-        with a learned vote and a trend, also how voters are combined, and which inputs add most to
-        the trend. It ends with the five features that moved the prediction most
+        weights, and the path of the sample down a tree (`inspection.path` explains its columns). Of
+        linear models it lists the inputs that separate the two most probable labels most. For a
+        regressor it shows an interval, scales of errors, and means and deviations of targets
+        instead. With a learned vote and a trend, it also shows how voters are combined, and which
+        inputs add most to the trend. It ends with the five features that moved the prediction most
         (`inspection.contributions`).
 
         Parameters
@@ -270,15 +271,15 @@ class Forest(Ensemble, Saved):
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from a block of samples, with the same result as `learn_one` row by row.
 
-        All rows are checked before the first is learned. This is worthwhile from a few dozen rows
-        on, since reading a dataframe takes about a quarter of a millisecond, however small it is.
+        All rows are checked before the first is learned. A block is worthwhile from a few dozen
+        rows on, as it takes about a quarter of a millisecond to read even the smallest dataframe.
 
         Parameters
         ----------
         X
             DataFrame of shape (n_samples, n_features), of any library that narwhals supports. Each
-            column is a feature. In a categorical column, numbers are categories, the same ones as
-            their text: 30 and 30.0 as `"30"`. With `absent="zero"` also a sparse matrix of scipy,
+            column is a feature. In a categorical column, a number is the same category as its text:
+            30 and 30.0 are `"30"`. With `absent="zero"`, `X` may also be a sparse matrix of scipy,
             whose columns are the features 0, 1, ...
         y
             Labels or targets: a series, array or list of length n_samples, matched by position.

@@ -40,13 +40,13 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     """Aggregated Mondrian Forest regressor for data streams.
 
     The forest learns online, in a single pass over the stream, and can predict at any time. Its
-    trees grow as in `AMFClassifier`, by looking at the features alone[^1]. A tree predicts
-    the average of all its prunings, each weighted by how probable it has found the targets so
-    far[^2]. A node predicts a Student's t distribution: that of the next target in its cell if the
-    targets there are normal with unknown mean and variance, and what its parent predicts is the
-    prior[^3]. So there is no noise level to choose, and a change of the targets' unit changes the
-    predictions in the same way. The forest stacks its trees and their leaves; with `vote="mean"` it
-    is that of the paper, and averages its trees.
+    trees grow as in `AMFClassifier`, by looking at the features alone[^1]. A tree predicts the
+    average of all its prunings, each weighted by how probable it has found the targets so far[^2].
+    A node predicts a Student's t distribution: that of the next target in its cell, if the targets
+    there are normal with unknown mean and variance. The prior is what the parent predicts[^3]. So
+    there is no noise level to choose, and in another unit of the target the predictions are the
+    same. The forest stacks its trees and their leaves. With `vote="mean"` it averages its trees, as
+    in the paper.
 
     Features may be numbers on any scale or categories; values may be missing, and features may
     appear and disappear at any time, as for `AMFClassifier`. A target is any real number: int,
@@ -62,36 +62,37 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     max_nodes, max_categories, max_features, on_mismatch, max_delayed_labels
         As in `AMFClassifier`. Without a limit of nodes, a tree gets up to two per sample.
     vote
-        `"mean"` averages the trees. `"learned"` stacks[^5] all experts there are: a small ridge
-        regression, which forgets, weighs the trees with even and with odd indices, the means of
-        their leaves (aggregation favors prunings that are good alone, and the mean of deep trees is
-        often better; with `use_aggregation=False` trees are leaves already), the linear models, and
-        what `recent` adds.
+        `"mean"` averages the trees. `"learned"` stacks[^5] all experts: a small ridge regression,
+        which forgets, weighs them. The experts are the trees with even and with odd indices, the
+        means of their leaves, the linear models, and what `recent` adds. Leaves help because
+        aggregation favors prunings that are good alone, while the mean of deep trees is often
+        better. (With `use_aggregation=False` they are no separate experts, as trees predict with
+        their leaves.)
     linear
-        Whether a learned vote combines two ridge regressions with the trees, which follow slopes
-        and smooth functions as trees cannot. One takes the features, and for each of them the mean
-        target at such values; it looks back about a hundred samples. The other takes the features
-        and 200 random cosines of them[^4]; it looks back about five thousand. A stack of both is
-        the trend, and every second tree learns the residual of the target. It has no effect with
-        `vote="mean"`.
+        Whether a learned vote combines two ridge regressions with the trees. They follow slopes and
+        smooth functions, which trees cannot. One takes the features, and for each of them the mean
+        target at such values. It looks back about a hundred samples. The other takes the features
+        and 200 random cosines of them[^4]. It looks back about five thousand samples. A stack of
+        both is the trend, and every second tree learns the difference between target and trend.
+        `linear` has no effect with `vote="mean"`.
     recent
         What a learned vote takes from the last few samples, for targets that depend on those
-        before. `"errors"` adds the mean of the trees, corrected by its errors on them. `"target"`
-        adds the last target too, in a second stack that weighs it against the first: for series
-        whose last value is hard to beat, if labels come in time. Long delays make both stale. With
-        `None`, predictions depend on the features alone.
+        before. `"errors"` adds the mean of the trees, corrected by its errors on these samples.
+        `"target"` also adds the last target, in a second stack that weighs it against the first
+        stack. It suits series whose last value is hard to beat, if labels come in time. Long delays
+        make both options stale. With `None`, predictions depend on the features alone.
     fading_factor
         As in `AMFClassifier`, with a second mean and variance in place of the counts.
     drift_threshold
-        For drifts that make the splits themselves useless: every second tree restarts when the mean
-        of its recent losses exceeds its long-run mean by this many standard errors and by at least
-        0.05. A loss is the squared error divided by 9 times its own long-run mean, at most 1.
-        `None` means never.
+        For drifts that make the splits themselves useless. Every second tree can restart. It does
+        so when the mean of its recent losses exceeds its long-run mean by this many standard errors
+        and by at least 0.05. A loss is the squared error divided by 9 times its own long-run mean,
+        at most 1. `None` means never.
     split_intensity
-        How readily each feature is split, as in `AMFClassifier`: by its `"range"`, by its
-        `"relevance"` too, or `"unit"`. Relevance to a target is the larger of the squared
-        correlation and the correlation ratio over 16 parts of the feature's range, in the last few
-        hundred samples.
+        How readily each feature is split: `"range"`, `"relevance"` or `"unit"`, as in
+        `AMFClassifier`. The relevance to a target is the larger of two numbers over the last few
+        hundred samples: the squared correlation, and the correlation ratio over 16 parts of the
+        feature's range.
     n_jobs, seed
         As in `AMFClassifier`.
 
@@ -169,12 +170,12 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
             absent ones count as missing.
         with_interval
             Whether to return an interval (`river.conf.Interval`) instead of a number, as
-            `predict_interval_one` does: the convention by which pipelines pass intervals on.
+            `predict_interval_one` does. River's pipelines pass this argument on.
         level
-            Of the interval, if there is one, as in `predict_interval_one`.
+            Probability that the target is inside the interval, as in `predict_interval_one`.
         kwargs
             Ignored: what river's wrappers and pipelines pass on, such as a time. With an interval
-            others than `level` raise TypeError, so that a misspelled one does not go unnoticed.
+            they raise TypeError, so that a misspelled `level` does not go unnoticed.
 
         Returns
         -------
@@ -200,13 +201,14 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def predict_interval_one(self, x: dict[Any, Any], level: float = LEVEL) -> Interval:
         """Predict an interval that holds the target with a given probability.
 
-        It is the smallest that holds the prediction and the quantiles of the target at both ends of
-        the level. These follow from the errors on the last few hundred samples, each divided by a
-        scale of the error that the forest expected there. So about the given share of all targets
-        of a stream is inside, for any distribution; after an abrupt drift it takes some
-        hundred samples until that is true again. There is no such promise for parts of the stream,
-        such as samples of a category never seen. Before the second target an interval is infinite;
-        before the twentieth, it covers at least twice the range of the targets so far.
+        It is the smallest interval that holds the prediction and two quantiles of the target, one
+        for each end of the level. The quantiles follow from the errors on the last few hundred
+        samples, each divided by the scale of error that the forest expected there. So about the
+        given share of all targets of a stream is inside, for any distribution. After an abrupt
+        drift it takes some hundred samples until that is true again. There is no such promise for
+        parts of the stream, such as samples of a category never seen. Before the second target an
+        interval is infinite; before the twentieth, it covers at least twice the range of the
+        targets so far.
 
         Parameters
         ----------
@@ -240,16 +242,15 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def predict_quantile_one(self, x: dict[Any, Any], q: float | Sequence[float]) -> Any:
         """Predict quantiles of the target: numbers that it does not exceed with probability `q`.
 
-        They keep their probability as intervals do, over the stream as a whole, and all but the
-        median are infinite before the second target.
+        Their probabilities hold over the stream as a whole, as those of intervals do. Before the
+        second target, all but the median are infinite.
 
         Parameters
         ----------
         x
             Features, as in `predict_one`, which lists the errors.
         q
-            A probability, strictly between 0 and 1, or a list of them: then there is a list of
-            quantiles.
+            A probability, strictly between 0 and 1, or a list of them, for a list of quantiles.
 
         Examples
         --------
@@ -269,8 +270,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def predict_many(self, X: Any) -> Any:
         """Predict the target of each row of a dataframe, which is as in `learn_many`.
 
-        Returns a series from the same library as `X`, with its index if it has one; 0.0 before the
-        first sample. It raises what `predict_one` raises, with the number of the row (from 0).
+        Returns a series from the same library as `X`, with its index if it has one. Before the
+        first sample all predictions are 0.0. It raises what `predict_one` raises, with the number
+        of the row (from 0).
 
         Examples
         --------
@@ -339,8 +341,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         """Test, then train on a block: predict each row and then learn it, before the next one.
 
-        It takes what `learn_many` takes, with its errors, and returns what `predict_many` does; 0.0
-        for rows that were predicted before anything had been learned.
+        It takes what `learn_many` takes, with its errors, and returns what `predict_many` does.
+        Rows that were predicted before anything had been learned are 0.0.
 
         Examples
         --------
@@ -364,7 +366,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
 class AdaptiveAMFRegressor(AMFRegressor):
     """Aggregated Mondrian Forest regressor for streams that drift, and for smooth targets.
 
-    This is `AMFRegressor` with other defaults, and the recommended choice for a real stream: nodes
+    This is `AMFRegressor` with other defaults, and the recommended choice for a real stream. Nodes
     forget (`fading_factor`), uninformative features are hardly ever split (`split_intensity`),
     ridge regressions beside the trees follow slopes and smooth functions (`linear`), a stack learns
     which of them to trust (`vote`), and half of the trees restart if all that is not enough
@@ -385,9 +387,9 @@ class AdaptiveAMFRegressor(AMFRegressor):
 
     Notes
     -----
-    On thirteen streams `linear`, `vote` and `recent` gain the most, each where targets are smooth,
-    depend on experts that fail in turn, or on those before; linear models take up to half of the
-    time.
+    On thirteen streams three parameters gain the most: `linear` where targets are smooth, `vote`
+    where experts fail in turn, and `recent` where targets depend on those before. Linear models
+    take up to half of the time.
 
     Examples
     --------
