@@ -69,8 +69,8 @@ assert (accuracy["adaptive AMF"] > accuracy.drop("adaptive AMF") + 0.02).all()
 assert share.asof(RULE + 10 * HALF_HOURS) > share.asof(RULE) + 0.05
 assert relevance["period"].iloc[-1] > 2 * relevance["period"].asof(SUN)
 late = by_phase.unstack()[["new rule", "sun"]]
-assert (late.loc["both"] >= late.drop("both").max() - 0.005).all()
-assert (late.loc["fading"] > late.loc["neither"] + 0.03).all()
+assert ((late.loc["both"] - late.loc["fading"]).abs() < 0.005).all()
+assert (late.loc["fading"] > late.loc["neither"] + 0.08).all()
 assert (late.loc["restarts"] > late.loc["neither"]).all()
 """,
     "demand": """
@@ -102,6 +102,8 @@ assert (weights.loc[SLANG, N_TWEETS] > -0.2).all()
 assert (joined.table["accuracy"] > accuracy + 0.02).drop(["majority", "last-class"]).all()
 assert joined.table["accuracy"].idxmax() == "forest"
 assert (spam.loc["forest", "both"] > spam["both"].drop("forest") + 0.015).all()
+gains = spam["both"] - spam[["words_alone", "rest_alone"]].max(axis=1)
+assert gains[["multinomial-nb", "logistic"]].max() < 0.015 < 0.03 < gains["forest"]
 """,
 }
 
