@@ -225,7 +225,7 @@ def _parts_of(forest: Any, x: Any, index: int | None) -> tuple[list[Hashable], A
 def has_rest(forest: Any) -> bool:
     """Return whether predictions of a forest may have a rest."""
     is_bounded = forest.linear or forest._task == REGRESSION
-    return bool(forest._arena is not None and forest.vote == "learned" and is_bounded)
+    return bool(forest._has_learned and forest.vote == "learned" and is_bounded)
 
 
 def _by_permutations(
