@@ -317,6 +317,7 @@ class Store(Guarded):
         has_model = self.has(text)
         if has_model:
             self._write_due(text)
+            self.changed[text] = None  # so that a model which an interrupt leaves is written again
             self._put(text, 0, None, self.number)
             if self.path is None:
                 self._clean(text)

@@ -139,7 +139,7 @@ def contributions(parts: pd.Series, ax: Axes | None = None, n_features: int = 20
         titles, values = [*titles, f"{len(others)} others"], [*values, others.sum()]
     ax = _bars(ax, titles, values)
     ax.axvline(0.0, color="black", linewidth=0.8)
-    ax.set_xlabel(f"contribution (baseline {parts.iloc[0]:.4g}, sum {parts.sum():.4g})")
+    ax.set_xlabel(f"contribution\nbaseline {parts.iloc[0]:.4g}\nsum {parts.sum():.4g}")
     return ax
 
 

@@ -101,8 +101,9 @@ def print_row(cells: Iterable[object]) -> None:
 
 def versions() -> str:
     """Name all that a figure may depend on."""
-    git = ["git", "-C", str(HERE), "describe", "--always", "--dirty"]
-    commit = subprocess.run(git, capture_output=True, text=True, check=False).stdout.strip()
+    git = functools.partial(subprocess.run, capture_output=True, text=True, check=False, cwd=HERE)
+    commit = git(["git", "describe", "--always"]).stdout.strip()
+    commit += ", changed" * bool(git(["git", "status", "--porcelain", ":/*.py"]).stdout)
     packages = ("river", "numpy", "numba")
     named = [f"{package} {importlib.metadata.version(package)}" for package in packages]
     return "; ".join([f"python {platform.python_version()}", *named, f"commit {commit}"])

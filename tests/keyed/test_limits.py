@@ -253,6 +253,22 @@ def test_flush_has_a_key_removed_after_its_start(tmp_path):
         assert {*later} == {*"abc"}
 
 
+def test_interrupted_removal_leaves_the_model(tmp_path, monkeypatch):
+    model = opened(tmp_path, max_in_memory=1)
+    learn(model, "a")
+    model.flush()
+
+    def put_and_interrupt(*row, put=model._store._put):
+        put(*row)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(model._store, "_put", put_and_interrupt)
+        del model["a"]
+    learn(model, "b")  # which moves the model of a to the file
+    assert {*model} == {*"ab"}
+
+
 def test_flush_with_a_model_that_cannot_be_stored(tmp_path):
     forest = AMFClassifier(1, seed=1)
     model = opened(tmp_path, forest, allow_pickle=False)
