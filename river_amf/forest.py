@@ -18,10 +18,10 @@ from river_amf.engine.restoring import content_of, engine_of
 from river_amf.explain.trees import Ensemble
 from river_amf.inputs import frames
 from river_amf.inputs.cautions import warn_once
-from river_amf.inputs.kinds import check_weight
+from river_amf.inputs.kinds import check_weight, shown
 from river_amf.inputs.labels import Targets
 from river_amf.persistence import Saved
-from river_amf.persistence.validation import FileError, adopted
+from river_amf.persistence.validation import FileError, adopted, require
 from river_amf.persistence.values import from_json, to_json
 from river_amf.state.layout import REGRESSION
 
@@ -137,8 +137,10 @@ class Forest(Ensemble, Saved):
 
     @classmethod
     def _from_file(cls, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Self:
-        parameters = header.pop("parameters", {})
-        model = cls(**{name: from_json(item) for name, item in parameters.items()})
+        model = cls()  # without a warning of parameters, which may be an error
+        for name, item in header.pop("parameters", {}).items():
+            require(name in cls._checks, f"parameter {shown(name)}")
+            setattr(model, name, from_json(item))
         model._engine = engine_of(model, header, arrays, is_file=True)
         return model
 

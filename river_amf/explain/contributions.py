@@ -34,7 +34,7 @@ from river_amf.inputs.invalid import in_row
 from river_amf.kernels.classification import additive_models, linear_models
 from river_amf.kernels.features.standardization import (
     LARGEST_SCORE,
-    LEAST_VARIANCE,
+    LEAST_SPREAD,
     MOST_DIRECTIONS,
 )
 from river_amf.kernels.regression import trends
@@ -358,7 +358,7 @@ def _add_cosines(
     arguments = scale * z[:n_features, None] * arena.directions[draw, :n_features, :n_cosines]
     total, phases = arguments.sum(axis=0), arena.phases[draw, :n_cosines]
     means, variances = arena.cosines[draw, :, :n_cosines]
-    are_constant = variances <= LEAST_VARIANCE
+    are_constant = variances <= LEAST_SPREAD
     weights = weights / np.sqrt(np.where(are_constant, math.inf, variances))[:, None]
     slopes = -np.sin(phases + 0.5 * total) * np.sinc(total / (2.0 * math.pi))
     parts[0] += (np.cos(phases) - means) @ weights

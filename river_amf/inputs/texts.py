@@ -49,7 +49,7 @@ def numbers(texts: pd.Series, layout: _Layout) -> pd.Series:
             plain = plain.str.replace(decimal, ".", regex=False)
     values = pd.to_numeric(plain, errors="coerce")
     if values.isna().any():  # of pandas 2, also numbers beyond float64
-        is_number = plain.str.fullmatch(r"[-+]?\d+\.?\d*(e\+?\d+)?")
+        is_number = plain.str.fullmatch(r"[-+]?[0-9]+\.?[0-9]*([eE]\+?[0-9]+)?")
         values = values.fillna(is_number.map({True: math.inf, False: math.nan}))
     if is_percent is not None and not is_percent[values.notna()].all():  # 12 % beside 0.12
         values = values.mask(is_percent)

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
-from river import compose
+from river import base, compose
 
 from river_amf.engine.lock import Guarded, exclusive
 from river_amf.inputs.kinds import shown
@@ -399,6 +399,6 @@ def _close(database: sqlite3.Connection, process: int) -> None:
 
 def _predicting_changes(model: Any) -> bool:
     """Return whether a model keeps its predictions for delayed labels."""
-    while isinstance(model, compose.Pipeline):
-        model = model[-1]
+    while isinstance(model, compose.Pipeline | base.Wrapper):
+        model = model[-1] if isinstance(model, compose.Pipeline) else model._wrapped_model
     return getattr(model, "max_delayed_labels", 0) > 0

@@ -142,6 +142,7 @@ VARIED = [  # a table, patterns of its notes or error, the options that help, an
         "2 numbers",
     ),
     ([["x"], ["a\nb"]], "", {}, "2 categories"),
+    ([["\uff11\uff12", "3"]], "c0.*are text", {"categorical": ["c0"]}, "1 category"),
 ]
 
 

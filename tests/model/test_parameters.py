@@ -3,6 +3,7 @@
 import copy
 import fractions
 import inspect
+import io
 import math
 import pickle
 import random
@@ -339,6 +340,16 @@ def test_parameters_without_effect_give_one_warning(kind, idle, others, monkeypa
         assert str(warning.message).startswith(f"{name} has no effect with ")
         assert warning.filename == __file__
     assert keeps_all or answers(model) == answers(trained(kind, **others))
+
+
+def test_files_load_without_a_warning_of_parameters(monkeypatch):
+    file = io.BytesIO()
+    for call in (lambda: AMFClassifier(linear=True).save(file), lambda: AMFClassifier.load(file)):
+        monkeypatch.setattr(cautions, "_WARNED", set())
+        with warnings.catch_warnings(record=True, action="always") as record:
+            model = call()
+        file.seek(0)
+    assert model.linear and not record
 
 
 @forests

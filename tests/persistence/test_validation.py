@@ -130,6 +130,7 @@ EDITS = {
         (lambda p, a: p.pop("labels"), "cannot be"),
         (lambda p, a: p.update(more=1), "more"),
         (lambda p, a: p["parameters"].update(step=-1.0), "step must be"),
+        (lambda p, a: p["parameters"].update(more=1), "its parameter 'more' cannot be right"),
         (lambda p, a: p["parameters"].update(n_estimators=3), "number of trees"),
         (lambda p, a: p["labels"].append(1), "some are equal"),
         (lambda p, a: p["labels"].append({}), "{} does not encode a value"),

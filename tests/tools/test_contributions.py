@@ -137,6 +137,13 @@ def test_restarted_trees_count_with_what_they_predict():
         assert_sums(model, QUESTIONS[0])
 
 
+@of_models("adaptive", "adaptive regressor")
+def test_constant_cosines_have_no_contributions(model):
+    model = model.clone(include_attributes=True)
+    model._arena.cosines[:, 1] = 1e-24  # variances that are those of rounding
+    assert_sums(model, QUESTIONS[0])
+
+
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_contributions_sum_to_the_prediction(model):
     for x in QUESTIONS:
