@@ -23,6 +23,7 @@ from river_amf.evaluation.streams import Sample, shorten
 from river_amf.evaluation.usage_errors import EvaluationError, error_line
 from river_amf.explain.contributions import has_rest
 from river_amf.inputs.encoding import ascending
+from river_amf.inputs.invalid import INVALID
 from river_amf.inspection import contributions, feature_relevance
 from river_amf.parameters import integer
 from river_amf.regressor import AMFRegressor
@@ -119,9 +120,13 @@ class Run:
         """Yield samples, the last of a window once contributions to its prediction are recorded."""
         forest = last_step(self.model)
         for n, sample in enumerate(samples, start=1):
+            seen = None
             if n % self.window == 0:
-                with suppress(Exception):  # which the model raises again
-                    parts = contributions(forest, seen_by_last_step(self.model, sample[0]))
+                with suppress(Exception):  # of a step of river, which raises it again to predict
+                    seen = seen_by_last_step(self.model, sample[0])
+            if seen is not None:
+                with suppress(*INVALID):  # so does the forest
+                    parts = contributions(forest, seen)
                     self._contributions[n] = parts.iloc[1 : len(parts) - has_rest(forest)]
             yield sample
 
