@@ -167,12 +167,15 @@ class Store(Guarded):
     def give(self, block: Block, predict: str) -> dict[int, Any]:
         """Give the model of each key its rows; return the predictions by row."""
         by_row: dict[int, Any] = {}
-        learns = block.y is not None
-        for text, rows in block.rows.items():
-            call = partial(block.give, text, predict=predict)
-            answers = self._at(text, call, rows[-1] + 1 if learns else 0)
-            by_row.update(zip(rows, answers, strict=True))
-        self.n_learned += len(block) * learns
+        n_learned = 0
+        try:
+            for text, rows in block.rows.items():
+                call = partial(block.give, text, predict=predict)
+                n = rows[-1] + 1 if block.y is not None else 0
+                by_row.update(zip(rows, self._at(text, call, n), strict=True))
+                n_learned = max(n_learned, n)
+        finally:  # also if a later key has a bad row
+            self.n_learned += n_learned
         return by_row
 
     def at(self, text: str, call: Callable[[Any], Any], learns: bool) -> Any:

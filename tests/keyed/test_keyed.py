@@ -249,3 +249,12 @@ def test_key_that_learns_meanwhile_is_kept():
     assert removed == ['"a"'] and {*model} == {*"bc"}
     with pytest.raises(ValueError, match="n_samples must be an integer >= 1"):
         model.remove_unused(0)
+
+
+def test_rows_before_a_bad_one_count_as_learned():
+    model = KeyedClassifier(AMFClassifier(n_estimators=1, seed=1), "user")
+    X = pd.DataFrame({"user": ["ann", "bob", "ann"], "price": [1.0, np.inf, 1.0]})
+    with pytest.raises(ValueError, match="row 1"):
+        model.learn_many(X, [True, True, False])
+    model.learn_one({"user": "eve", "price": 1.0}, True)
+    assert model.remove_unused(1) == ["ann"]
