@@ -121,7 +121,7 @@ def predict_encoded(engine: Engine, block: EncodedBlock, n_jobs: int, keeps: boo
     for start in range(0, n_rows, block.chunk):
         block.record["stage"] = UNOPENED
         stop = min(start + block.chunk, n_rows)
-        _run_chunk(engine, block, range(start, stop), n_jobs, parts)
+        _run_chunk(engine, block, range(start, stop), n_jobs, parts, [])
     engine.pending = None
 
 
@@ -257,10 +257,12 @@ class _Learner:
             arena = arena.with_codes(schema.n_codes)
         block.record["stage"] = UNOPENED
         parts: list[Guarded] = []
+        restarts: list[tuple[int, int]] = []
 
         def learn() -> None:
             finish(parts)  # of a call that was interrupted
-            _run_chunk(engine, block, range(start, stop), self.parameters.n_jobs, parts)
+            _run_chunk(engine, block, range(start, stop), self.parameters.n_jobs, parts, restarts)
+            engine.log_restarts(restarts)
             schema.use_all(block.values[start:stop])
 
         engine.publish(Learned(schema, arena), lambda: block.stage != UNOPENED, learn)
@@ -269,10 +271,15 @@ class _Learner:
 
 
 def _run_chunk(
-    engine: Engine, block: EncodedBlock, rows: range, n_jobs: int, parts: list[Guarded]
+    engine: Engine,
+    block: EncodedBlock,
+    rows: range,
+    n_jobs: int,
+    parts: list[Guarded],
+    restarts: list[tuple[int, int]],
 ) -> None:
     """Run some rows through all trees in some threads, from where they have stopped."""
-    start, stop, restarts = rows.start, rows.stop, list[tuple[int, int]]()
+    start, stop = rows.start, rows.stop
     if block.stage == UNOPENED:
         kernels.open_chunk(engine.arena, block.address, start, stop)
     while block.stage == OPEN:
@@ -284,7 +291,6 @@ def _run_chunk(
             continue
         if kernels.close_chunk(engine.arena, block.address, start, stop) == RELEASED:
             engine.drop_rows()
-    engine.log_restarts(restarts)
 
 
 def _calls(
