@@ -111,18 +111,6 @@ def visits(n_samples: int, seed: int = 3) -> Iterator[Sample]:
         yield x, str(label) if i < n_samples // 3 else f"{label} later", rng.choice([1.0, 0.0, 2.0])
 
 
-def shops(n_samples: int = 500) -> Iterator[Sample]:
-    """Yield many categories, more and more of them, and a label that depends on them."""
-    rng = random.Random(3)
-    for i in range(n_samples):
-        shop = rng.randrange(1 + i // 2)
-        x = {"size": rng.random(), "shop": f"shop {shop}", "color": rng.choice("rgb")}
-        if i % 50 == 7:
-            x["shop"] = None
-        yield x, shop * 37 % 11 + x["size"] > 5, rng.choice([1.0, 1.0, 0.0, 2.0])
-
-
-SHOPS = list(shops())
 STREAM = list(mixed_stream(900))
 QUESTIONS = [x for x, _, _ in STREAM[::30]] + [{}, {"fine": 1e9}, {"color": "never seen"}]
 

@@ -387,8 +387,8 @@ def read_source(
         raise EvaluationError(f"{dataset.name} is a stream, which has its target already")
     is_stream = isinstance(dataset, Stream)
     stream: Stream = dataset.complete() if is_stream else _in_memory(dataset, limit, target)
-    is_cut = limit is not None and limit < stream.n_samples
-    if is_cut or not isinstance(stream.samples, TableRows):
+    is_table = isinstance(stream.samples, TableRows)  # others may have no length
+    if not is_table or (limit is not None and limit < stream.n_samples):
         samples = [*itertools.islice(read_pairs(stream.samples), limit)]
         labeled = [(x, y) for x, y in samples if not is_missing(y)]
         n_unlabeled = stream.n_unlabeled + len(samples) - len(labeled)

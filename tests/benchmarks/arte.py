@@ -14,25 +14,12 @@ import sys
 import numpy as np
 import pandas as pd
 from streams import HERE, add_seeds, make_parser, print_header, print_row, print_versions
+from whole_streams import BLOCK, FORESTS, means_of, run_classifier
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
 from river_amf.evaluation import load_stream
 
 PUBLISHED = pd.read_csv(HERE / "arte.csv", index_col="stream")
-FORESTS = AMFClassifier, AdaptiveAMFClassifier
-BLOCK = 10_000  # rows
-
-
-def accuracy_of(model, X, y):
-    """Return the accuracy of predictions, each before its row is learned."""
-    hits = 0
-    for start in range(0, len(y), BLOCK):
-        rows = slice(start, start + BLOCK)
-        proba = model.predict_proba_then_learn_many(X[rows], y[rows])
-        values = np.nan_to_num(proba.to_numpy())
-        right = values.argmax(axis=1) == proba.columns.get_indexer(y[rows])
-        hits += int((right & (values.max(axis=1) > 0.0)).sum())
-    return hits / len(y)
+CLASSIFIERS = FORESTS["classification"]
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -43,7 +30,7 @@ def main(argv: list[str] | None = None) -> int:
     arguments: argparse.Namespace = parser.parse_args(argv)
     print_versions()
     print_header(
-        "stream", "rows", "last label", *(f.__name__ for f in FORESTS), *PUBLISHED.columns[1:]
+        "stream", "rows", "last label", *(f.__name__ for f in CLASSIFIERS), *PUBLISHED.columns[1:]
     )
     n_printed = 0
     for name, (file, *published) in PUBLISHED.iterrows():
@@ -52,18 +39,12 @@ def main(argv: list[str] | None = None) -> int:
             print(f"left out: {path} is not there", file=sys.stderr)
             continue
         samples = [*load_stream(path).samples]
-        X, y = pd.DataFrame([x for x, _ in samples]), pd.Series([str(y) for _, y in samples])
-        ours = [
-            np.mean(
-                [
-                    accuracy_of(forest(n_estimators=arguments.trees, seed=seed), X, y)
-                    for seed in arguments.seeds
-                ]
-            )
-            for forest in FORESTS
-        ]
-        floor = float((y[1:].to_numpy() == y[:-1].to_numpy()).sum() / len(y))
-        print_row((name, len(y), *(f"{value:.4f}" for value in (floor, *ours, *published))))
+        X, y = pd.DataFrame([x for x, _ in samples]), np.array([str(y) for _, y in samples])
+        cuts = [slice(start, start + BLOCK) for start in range(0, len(y), BLOCK)]
+        blocks = [(X[cut], y[cut]) for cut in cuts]
+        means = means_of(run_classifier, CLASSIFIERS, blocks.copy, arguments)
+        cells = means[0]["floor"], *(mean["accuracy"] for mean in means), *published
+        print_row((name, len(y), *(f"{cell:.4f}" for cell in cells)))
         n_printed += 1
     return 0 if n_printed else 1
 

@@ -12,15 +12,7 @@ import sys
 
 import numpy as np
 import pandas as pd
-from streams import (
-    add_seeds,
-    available,
-    frame_of,
-    make_parser,
-    print_header,
-    print_row,
-    print_versions,
-)
+import streams
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 
@@ -83,7 +75,7 @@ def of_targets(kind, seed, is_outage):
 
 def of_real(kind, seed, name, data):
     """Return the accuracy on a real stream."""
-    X, y = frame_of(name, data, LIMIT)
+    X, y = streams.frame_of(name, data, LIMIT)
     if name == "letter":
         X = X.mask(np.random.default_rng(seed).random(X.shape) < 0.2)
     return scores(kind(seed=seed), X, y)[1].mean()
@@ -91,23 +83,23 @@ def of_real(kind, seed, name, data):
 
 def main(argv: list[str] | None = None) -> int:
     """Print both tables; returns the exit status."""
-    parser = make_parser(__doc__, REAL)
-    add_seeds(parser)
+    parser = streams.make_parser(__doc__, REAL)
+    streams.add_seeds(parser)
     arguments = parser.parse_args(argv)
-    print_versions()
+    streams.print_versions()
     seeds, data = arguments.seeds, arguments.data
 
     def means(measure, kinds, *rest):
         return [np.mean([measure(kind, seed, *rest) for seed in seeds], axis=0) for kind in kinds]
 
-    print_header("what", "plain", "adaptive", "base rate")
+    streams.print_header("what", "plain", "adaptive", "base rate")
     for is_outage, rows in ((True, "300 rows of an outage"), (False, "rows without a number")):
         (plain, rate), (adaptive, _) = means(of_labels, CLASSIFIERS, is_outage)
-        print_row((f"log-loss of {rows}", plain, adaptive, rate))
+        streams.print_row((f"log-loss of {rows}", plain, adaptive, rate))
     for is_outage, rows in ((True, "200 rows of an outage"), (False, "rows with a new category")):
-        print_row((f"coverage of {rows}", *means(of_targets, REGRESSORS, is_outage), ""))
-    for name in available(arguments.streams, data):
-        print_row((f"accuracy on {name}", *means(of_real, CLASSIFIERS, name, data), ""))
+        streams.print_row((f"coverage of {rows}", *means(of_targets, REGRESSORS, is_outage), ""))
+    for name in streams.available(arguments.streams, data):
+        streams.print_row((f"accuracy on {name}", *means(of_real, CLASSIFIERS, name, data), ""))
     return 0
 
 

@@ -14,15 +14,7 @@ import time
 
 import numpy as np
 import pandas as pd
-from streams import (
-    add_seeds,
-    available,
-    frame_of,
-    make_parser,
-    print_header,
-    print_row,
-    print_versions,
-)
+import streams
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 
@@ -47,7 +39,7 @@ def novelties(model, frame):
 
 def measured(kind, seed, name, data):
     """Return the five AUCs, the median of ordinary rows, and the microseconds of a call."""
-    X, y = frame_of(name, data)
+    X, y = streams.frame_of(name, data)
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(y))[:LIMIT]
     X, y = X.iloc[order].reset_index(drop=True), y.iloc[order].reset_index(drop=True)
@@ -90,17 +82,17 @@ def measured(kind, seed, name, data):
 
 def main(argv: list[str] | None = None) -> int:
     """Print the table; returns the exit status."""
-    parser = make_parser(__doc__, REAL)
-    add_seeds(parser)
+    parser = streams.make_parser(__doc__, REAL)
+    streams.add_seeds(parser)
     arguments = parser.parse_args(argv)
-    print_versions()
-    names = available(arguments.streams, arguments.data)
+    streams.print_versions()
+    names = streams.available(arguments.streams, arguments.data)
     columns = "shuffled columns", "a new label", "a new category", "a far number", "errors"
-    print_header("stream", "model", *columns, "median", "us")
+    streams.print_header("stream", "model", *columns, "median", "us")
     for name in names:
         for kind in KINDS:
             runs = [measured(kind, seed, name, arguments.data) for seed in arguments.seeds]
-            print_row((name, kind.__name__, *(float(v) for v in np.mean(runs, axis=0))))
+            streams.print_row((name, kind.__name__, *(float(v) for v in np.mean(runs, axis=0))))
     return int(not names)
 
 

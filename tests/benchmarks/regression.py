@@ -24,18 +24,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import streams
 from river import forest, tree
-from streams import (
-    HERE,
-    add_names,
-    add_seeds,
-    available,
-    frame_of,
-    make_parser,
-    print_header,
-    print_row,
-    print_versions,
-)
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor, baselines
 from river_amf.baselines.preparation import TargetScaler
@@ -43,10 +33,10 @@ from river_amf.baselines.river_models import behind_scalers, linear_regression
 from river_amf.evaluation import compare
 
 N_ROWS = 50_000
-PUBLISHED = pd.read_csv(HERE / "published.csv", index_col="stream")  # R2, RMSE of SGB
+PUBLISHED = pd.read_csv(streams.HERE / "published.csv", index_col="stream")  # R2, RMSE of SGB
 STREAMS = (*PUBLISHED.index, "gas", "protein", "pumadyn32nm")
 FORESTS = (AMFRegressor, AdaptiveAMFRegressor)
-TABLE = HERE / "regression.csv"
+TABLE = streams.HERE / "regression.csv"
 
 
 def hat(seed, **options):
@@ -78,7 +68,7 @@ COLUMNS = ["model", "stream", "rows", "r2", "rmse", "mae", "us"]
 
 def run(kind: type, name: str, seed: int, data: Path) -> tuple[float, float]:
     """Run one of our forests along a stream, in one block; return R2 and RMSE."""
-    X, y = frame_of(name, data, N_ROWS, "regression")
+    X, y = streams.frame_of(name, data, N_ROWS, "regression")
     prediction = kind(n_estimators=10, seed=seed).predict_then_learn_many(X, y)
     error = np.mean((y - prediction) ** 2)
     return 1.0 - error / np.var(y), np.sqrt(error)
@@ -89,7 +79,7 @@ def by_stream(names: list[str], arguments: argparse.Namespace) -> None:
     *with_r2, with_rmse = PUBLISHED.columns
     ours = [kind.__name__ for kind in FORESTS]
     titles = (*ours, *(f"published: {name}" for name in with_r2))
-    print_header("stream", *titles, *(f"RMSE: {name}" for name in (*ours, with_rmse)))
+    streams.print_header("stream", *titles, *(f"RMSE: {name}" for name in (*ours, with_rmse)))
     r2 = pd.DataFrame(index=names, columns=titles, dtype=float)
     for name in names:
         runs = [[run(kind, name, n, arguments.data) for n in arguments.seeds] for kind in FORESTS]
@@ -98,17 +88,17 @@ def by_stream(names: list[str], arguments: argparse.Namespace) -> None:
         r2.loc[name] = [*scores, *published[with_r2]]
         cells = [f"{score:.3f}" for score in r2.loc[name]]
         cells += [f"{error:.5g}" for error in (*errors, published[with_rmse])]
-        print_row([name, *("" if cell == "nan" else cell for cell in cells)])
+        streams.print_row([name, *("" if cell == "nan" else cell for cell in cells)])
     if set(PUBLISHED.index) <= set(names):
         means = r2.loc[PUBLISHED.index].mean(skipna=False)
-        print_row(["mean of the ten", *(f"{mean:.3f}" for mean in means), "", "", ""])
+        streams.print_row(["mean of the ten", *(f"{mean:.3f}" for mean in means), "", "", ""])
 
 
 def print_river(names: list[str], data: Path) -> None:
     """Print the R2 of river's models, with the number of rows if these are not all."""
     print()
-    print_header("river's models", *names)
-    n_rows = {name: len(frame_of(name, data, N_ROWS, "regression")[1]) for name in names}
+    streams.print_header("river's models", *names)
+    n_rows = {name: len(streams.frame_of(name, data, N_ROWS, "regression")[1]) for name in names}
     runs = {(row.model, row.stream): row for row in pd.read_csv(TABLE).itertuples()}
     for model in RIVER:
         cells = []
@@ -117,14 +107,14 @@ def print_river(names: list[str], data: Path) -> None:
             r2 = "" if row is None else f"{row.r2:.3f}" if row.r2 > -10.0 else "< -10"
             is_part = row is not None and row.rows < n_rows[name]
             cells.append(f"{r2} ({row.rows:.0f})" if is_part else r2)
-        print_row((model, *cells))
+        streams.print_row((model, *cells))
 
 
 def run_river(names: list[str], arguments: argparse.Namespace) -> None:
     """Run river's models, and write each row in place of an older one."""
-    print_header(*COLUMNS)
+    streams.print_header(*COLUMNS)
     for model, name in itertools.product(arguments.river, names):
-        X, y = frame_of(name, arguments.data, SHORT.get(model, N_ROWS), "regression")
+        X, y = streams.frame_of(name, arguments.data, SHORT.get(model, N_ROWS), "regression")
         make = functools.partial(RIVER[model], arguments.seeds[0])
         row = compare((X, y), {model: make}, task="regression", window=len(y)).table.iloc[0]
         if row["status"] != "ok":
@@ -135,17 +125,17 @@ def run_river(names: list[str], arguments: argparse.Namespace) -> None:
         table = pd.read_csv(TABLE, dtype=str)
         others = table[(table["model"] != model) | (table["stream"] != name)]
         pd.concat([others, pd.DataFrame([cells], columns=COLUMNS)]).to_csv(TABLE, index=False)
-        print_row(cells)
+        streams.print_row(cells)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Print the tables, or run river's models; returns the exit status."""
-    parser = make_parser(__doc__, STREAMS)
-    add_seeds(parser)
-    add_names(parser, "--river", [*RIVER], [])
+    parser = streams.make_parser(__doc__, STREAMS)
+    streams.add_seeds(parser)
+    streams.add_names(parser, "--river", [*RIVER], [])
     arguments = parser.parse_args(argv)
-    print_versions()
-    names = available(arguments.streams, arguments.data)
+    streams.print_versions()
+    names = streams.available(arguments.streams, arguments.data)
     if arguments.river:
         run_river(names, arguments)
     elif names:

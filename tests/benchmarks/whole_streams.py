@@ -18,6 +18,7 @@ mean so far, is as good as there: if not, the rows or their order differ.
 """
 
 import argparse
+import functools
 import math
 import sys
 import zipfile
@@ -76,11 +77,11 @@ def blocks_of(path, is_regression):
         yield frame.drop(columns=target), frame[target].to_numpy()
 
 
-def run_classifier(model, path):
+def run_classifier(model, blocks):
     """Return measures by name; "floor" is the accuracy of the last label."""
     n = hits = repeats = 0
     loss, last = 0.0, None
-    for X, y in blocks_of(path, is_regression=False):
+    for X, y in blocks:
         proba = model.predict_proba_then_learn_many(X, y)
         places, values = proba.columns.get_indexer(y), np.nan_to_num(proba.to_numpy())
         loss -= np.log(np.maximum(values[np.arange(len(y)), places], FLOOR)).sum()
@@ -93,10 +94,10 @@ def run_classifier(model, path):
     return {**measures, "n": n, "floor": floor}
 
 
-def run_regressor(model, path):
+def run_regressor(model, blocks):
     """Return measures by name; "floor" is the RMSE of the mean of the targets so far."""
     n, total, errors, errors_of_mean = 0, 0.0, 0.0, 0.0
-    for X, y in blocks_of(path, is_regression=True):
+    for X, y in blocks:
         y = y.astype(np.float64)
         errors += np.sum((model.predict_then_learn_many(X, y).to_numpy() - y) ** 2)
         sums = total + np.cumsum(y)
@@ -105,6 +106,17 @@ def run_regressor(model, path):
         total, n = sums[-1], n + len(y)
     rmse, r2 = math.sqrt(errors / n), 1.0 - errors / errors_of_mean
     return {"rmse": rmse, "r2": r2, "n": n, "floor": math.sqrt(errors_of_mean / n)}
+
+
+def means_of(run, forests, blocks, arguments):
+    """Return the measures of each forest on what a function returns, means over the seeds."""
+    return [
+        pd.DataFrame(
+            run(forest(n_estimators=arguments.trees, seed=seed), blocks())
+            for seed in arguments.seeds
+        ).mean()
+        for forest in forests
+    ]
 
 
 def cell(figures: pd.Series, task: str) -> str:
@@ -130,13 +142,8 @@ def print_task(task: str, files: dict[str, Path], arguments: argparse.Namespace)
     print_header("stream", "kind", "rows", "same", *names, *PEERS[task])
     for name, path in files.items():
         try:
-            figures = [
-                pd.DataFrame(
-                    run(forest(n_estimators=arguments.trees, seed=seed), path)
-                    for seed in arguments.seeds
-                ).mean()
-                for forest in forests
-            ]
+            blocks = functools.partial(blocks_of, path, task == "regression")
+            figures = means_of(run, forests, blocks, arguments)
         except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
             raise SystemExit(f"{path}: {error}") from error
         same = "yes" if is_same(name, figures[0], task) else "no"

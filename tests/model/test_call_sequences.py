@@ -264,6 +264,8 @@ def difference(case):
             x, before = step.rows[0][0], saved(model)
             with suppress(TypeError, ValueError):  # a value of the other kind
                 assert model.debug_one(x) and inspection.path(model, x) is not None
+                assert 0.0 <= model.novelty_one(x) <= 1.0
+                assert len(inspection.contributions(model, x, None, "permutations", [x, {}]))
             assert len(inspection.node_table(model)) <= (model.max_nodes or math.inf)
             if saved(model) != before:
                 return "trace of an explanation", f"{x}"

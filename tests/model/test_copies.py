@@ -11,11 +11,9 @@ import forests
 import pandas as pd
 import pytest
 import regressors
-import test_outliers
-import test_presence
-from forests import SHOPS, STREAM, VARIANTS, content, saved, trained, visits
+from forests import STREAM, VARIANTS, content, saved, trained
 
-from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor, load
+from river_amf import AdaptiveAMFClassifier, AMFRegressor, load
 
 COPIES = {
     "protocol 2": lambda model: pickle.loads(pickle.dumps(model, 2)),
@@ -37,34 +35,10 @@ def moving(n_samples=2400):
     return samples
 
 
-def outliers():
-    """Return samples with sentinels, and with far values that are believed."""
-    samples = test_outliers.with_sentinels(test_outliers.STREAM[:900], 1e9, every=40, first=3)
-    samples[450:460] = [(x | {"c": -1e5}, y) for x, y in samples[450:460]]
-    return [(x, y, 1.0) for x, y in samples]
-
-
-RESTARTS = {"drift_threshold": 0.5}
-OF_ALL = {
-    "few categories": ({"max_categories": 5}, [*visits(200)]),
-    "outliers": ({}, outliers()),
-    "restarts, budget": (RESTARTS | {"max_nodes": 61}, moving()),
-    "absence, few categories": ({"max_categories": 2}, test_presence.CHANGING),
-    "shops, of which some are forgotten": ({"max_categories": 100}, SHOPS),
-}
-CASES = {
-    f"{kind.__name__}, {name}": (kind, *case)
-    for kind in (AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor)
-    for name, case in OF_ALL.items()
-}
-LINEAR = {"vote": "learned", "linear": True, "max_categories": 5}
-WEIGHTED = [(x, y, w * (i % 13 != 5)) for i, (x, y, w) in enumerate(STREAM)]
-CASES["linear"] = (AMFClassifier, LINEAR, WEIGHTED)
-
-
 @pytest.mark.usefixtures("chunks")
-@pytest.mark.parametrize(("kind", "parameters", "stream"), CASES.values(), ids=CASES)
-def test_blocks_copies_and_files_equal_rows(kind, parameters, stream):
+@forests.forests
+def test_restarts_in_blocks_and_copies_equal_rows(kind):
+    stream, parameters = moving(), {"drift_threshold": 0.5, "max_nodes": 61}
     is_regressor = issubclass(kind, AMFRegressor)
     if is_regressor:
         stream = [(x, float(5 * len(str(y)) + len(x)), w) for x, y, w in stream]
@@ -76,7 +50,7 @@ def test_blocks_copies_and_files_equal_rows(kind, parameters, stream):
         moved.learn_one(x, y, w)
         if i % 60 == 20:
             moved = COPIES["copy of a copy"](COPIES["file"](moved))
-    assert rows.n_restarts > 0 or "drift_threshold" not in parameters
+    assert rows.n_restarts > 0
     for cut in (slice(1), slice(1, 63), slice(63, 66), slice(66, 150), slice(150, None)):
         X, y, w = map(list, zip(*stream[cut], strict=True))
         if is_regressor:

@@ -1,12 +1,14 @@
-"""How new a sample is: bounds, and what counts; `test_naive` compares values."""
+"""How new a sample is: bounds, and what counts; `test_naive` compares values.
+
+`test_call_sequences` has it between predictions and their labels.
+"""
 
 import math
-import pickle
 
 import pytest
-from forests import QUESTIONS, STREAM, VARIANTS, content, forests, learn, trained
+from forests import QUESTIONS, STREAM, VARIANTS, content, forests, trained
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier, MismatchWarning
+from river_amf import AMFClassifier, MismatchWarning
 
 CLEAN = {"size": 4.0, "width": 2.0, "color": "r"}
 
@@ -67,25 +69,10 @@ def test_one_label_leaves_inside_and_outside():
 @pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
 def test_novelty_is_a_share_and_leaves_no_trace(parameters):
     model = trained(STREAM[:400], **parameters)
-    learn(twin := pickle.loads(pickle.dumps(model)), STREAM[400:500])
     before = content(model)
     for x in QUESTIONS:
         assert 0.0 <= model.novelty_one(x) <= 1.0
     assert content(model) == before
-    for x, y, w in STREAM[400:500]:
-        model.novelty_one({"fine": 9.0})
-        model.learn_one(x, y, w)
-    assert content(model) == content(twin)
-
-
-def test_novelty_between_prediction_and_label():
-    model, twin = (AdaptiveAMFClassifier(n_estimators=3, seed=1) for _ in range(2))
-    for x, y, _ in STREAM[:300]:
-        assert model.predict_one(x) == twin.predict_one(x)
-        assert model.novelty_one(x) == model.novelty_one(x)
-        model.learn_one(x, y)
-        twin.learn_one(x, y)
-    assert content(model) == content(twin)
 
 
 def test_mismatch_counts_as_missing():

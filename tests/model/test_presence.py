@@ -30,27 +30,6 @@ def visits(n, seed=1):
         yield x, has_promo, has_error
 
 
-def changing(n, seed=2):
-    """Yield samples and weights; numbers with one value, some of which get a second one."""
-    rng = random.Random(seed)
-    for i in range(n):
-        x = {"size": rng.random(), "constant": 7, "always": -3.0, "zero": 0, "late": 2.5}
-        x["color"] = rng.choice(["red", "tan", "sky", None])
-        x["late"] = rng.choice([2.0, 2.5, 3.0]) if i > 0.6 * n else 2.5
-        x["always"] = math.nan if rng.random() < 0.3 else -3.0
-        if i < n // 10:
-            del x["zero"], x["color"]
-        present = {
-            name: value
-            for name, value in x.items()
-            if name in ("size", "constant") or rng.random() < 0.6
-        }
-        yield present, rng.choice([1.0, 1.0, 2.0, 0.0])
-
-
-CHANGING = [(x, f"{x.get('color') is None}{'late' in x}", w) for x, w in changing(260)]
-
-
 # Presence is learned
 
 

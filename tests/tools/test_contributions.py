@@ -1,4 +1,7 @@
-"""`inspection.contributions`: it sums to the prediction, and equals walks that are plain to see."""
+"""`inspection.contributions`: it sums to the prediction, and equals walks that are plain to see.
+
+`test_call_sequences` has it between other calls, on which it leaves no trace.
+"""
 
 import itertools
 import math
@@ -8,7 +11,7 @@ import generated
 import numpy as np
 import pandas as pd
 import pytest
-from forests import QUESTIONS, STREAM, learn, saved, trained
+from forests import QUESTIONS, STREAM, learn, trained
 from hypothesis import given, settings
 from regressors import NUMBERS
 
@@ -315,22 +318,3 @@ def test_bad_backgrounds_are_refused():
     with pytest.raises(ValueError, match="method must be 'path' or 'permutations', got 'walk'"):
         inspection.contributions(model, x, method="walk")
     assert by_permutations(AMFRegressor(), x, [x]).to_dict() == {"baseline": 0.0}
-
-
-@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
-def test_contributions_leave_no_trace(model):
-    x, y, w = (STREAM if hasattr(model, "predict_proba_one") else NUMBERS)[5]
-    twins = model.clone(include_attributes=True), model.clone(include_attributes=True)
-    for twin in twins:
-        twin.predict_one(x)
-    before = saved(twins[0])
-    inspection.contributions(twins[0], QUESTIONS[3])
-    by_permutations(twins[0], QUESTIONS[3], QUESTIONS[:3])
-    assert saved(twins[0]) == before
-    for twin in twins:
-        twin.predict_one(x)
-    inspection.contributions(twins[0], QUESTIONS[3])
-    by_permutations(twins[0], QUESTIONS[3], QUESTIONS[:3])
-    for twin in twins:
-        twin.learn_one(x, y, w)
-    assert saved(twins[0]) == saved(twins[1])
