@@ -1,5 +1,6 @@
 """The recipes for a log: killed at random moments, a service has learned each row once."""
 
+import io
 import itertools
 import json
 import math
@@ -7,6 +8,7 @@ import pickle
 import random
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -161,6 +163,17 @@ def test_writer_beside_crashing_learner_loses_nothing(tmp_path, names):
     for key, x in day:
         expected.learn_one(x, labels[key])
     assert pickle.dumps(service.model) == pickle.dumps(expected) and not service.waiting
+
+
+def test_line_that_is_finished_meanwhile_is_read_later(tmp_path, names):
+    class Growing(io.BytesIO):
+        def __iter__(self):  # the second part is there once the first has been read
+            return iter([b'["a", {"size": 1', b".0}]\n"])
+
+    service = names["Requests"](tmp_path, names["new"])
+    service.file = SimpleNamespace(open=lambda mode: Growing())
+    service.learn({})
+    assert (service.position, service.waiting) == (0, {})
 
 
 def test_other_processes_load_newest_model(tmp_path, names):
