@@ -29,7 +29,7 @@ from river_amf.explain.experts import (
     within,
 )
 from river_amf.explain.linear_weights import COSINES, cosine_places, inputs_of
-from river_amf.explain.trees import forest_of
+from river_amf.explain.trees import Ensemble, forest_of
 from river_amf.inputs.invalid import in_row
 from river_amf.kernels.classification import additive_models, linear_models
 from river_amf.kernels.features.standardization import (
@@ -131,18 +131,18 @@ def contributions(
     [^1]: Štrumbelj, E., & Kononenko, I. (2014). Explaining prediction models and individual
           predictions with feature contributions. Knowledge and Information Systems, 41(3), 647-665.
     """
-    forest: Any = forest_of(model)
+    forest = forest_of(model)
     one_of("path", "permutations")("method", method)
     if (method == "permutations") != (background is not None):
         raise ValueError("background must be given with method='permutations', and only then")
     if method == "path":
-        return forest._engine.run(contributions_of, forest, x, label)  # type: ignore[no-any-return]
+        return forest._engine.run(contributions_of, forest, x, label)
     samples = background
     if not isinstance(background, Sequence):
         samples = _samples_in(forest, background)
     if not len(samples):
         raise ValueError("background must have at least one sample")
-    return forest._engine.run(_by_permutations, forest, x, label, samples)  # type: ignore[no-any-return]
+    return forest._engine.run(_by_permutations, forest, x, label, samples)
 
 
 def contributions_many(model: Any, X: Any, label: Hashable | None = None) -> pd.DataFrame:
@@ -178,7 +178,7 @@ def contributions_many(model: Any, X: Any, label: Hashable | None = None) -> pd.
     return pd.DataFrame(parts, X.index if isinstance(X, pd.DataFrame) else None, columns)
 
 
-def contributions_of(forest: Any, x: dict[Any, Any], label: Hashable | None) -> pd.Series:
+def contributions_of(forest: Ensemble, x: dict[Any, Any], label: Hashable | None) -> pd.Series:
     """Return the contributions in a forest that no other thread changes."""
     names, parts = _parts_of(forest, x, _index_of(forest, label))
     return _series(names, parts, has_rest(forest))
@@ -191,7 +191,7 @@ def _samples_in(forest: Any, X: Any) -> list[dict[Any, Any]]:
 
 
 def _parts_of_rows(
-    forest: Any, samples: Sequence[Any], label: Hashable | None
+    forest: Ensemble, samples: Sequence[Any], label: Hashable | None
 ) -> tuple[pd.Index, Array]:
     """Return the titles of parts, and the parts of each prediction."""
     index = _index_of(forest, label)
@@ -205,7 +205,7 @@ def _parts_of_rows(
     return titles, table[:, : len(titles)]
 
 
-def _parts_of(forest: Any, x: Any, index: int | None) -> tuple[list[Hashable], Array]:
+def _parts_of(forest: Ensemble, x: Any, index: int | None) -> tuple[list[Hashable], Array]:
     """Return the names of features and the parts of a prediction, or of the label at an index."""
     outputs = forest._engine.expert_outputs(x)
     if outputs is None:
@@ -222,7 +222,7 @@ def _parts_of(forest: Any, x: Any, index: int | None) -> tuple[list[Hashable], A
     return names, parts[index] / parts.sum()
 
 
-def has_rest(forest: Any) -> bool:
+def has_rest(forest: Ensemble) -> bool:
     """Return whether predictions of a forest may have a rest."""
     is_bounded = forest.linear or forest._task == REGRESSION
     return bool(forest._has_learned and forest.vote == "learned" and is_bounded)
@@ -304,7 +304,7 @@ def _series(names: list[Hashable], parts: Array, ends_with_rest: bool) -> pd.Ser
 # Trees
 
 
-def _of_voters(forest: Any, outputs: ExpertOutputs, n: int) -> Array:
+def _of_voters(forest: Ensemble, outputs: ExpertOutputs, n: int) -> Array:
     """Return the parts of the votes of trees, along a last axis, and zeros for other voters."""
     arena, votes = forest._arena, outputs.votes
     sample, parts = np.empty((3, len(outputs.values))), np.zeros((*votes.shape, 2 + n))
@@ -318,7 +318,9 @@ def _of_voters(forest: Any, outputs: ExpertOutputs, n: int) -> Array:
 # Linear models
 
 
-def _of_linear_models(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> dict[str, Array]:
+def _of_linear_models(
+    forest: Ensemble, outputs: ExpertOutputs, names: list[Any]
+) -> dict[str, Array]:
     """Return the parts of the scores of linear models on labels, or of trends."""
     arena, z = forest._arena, outputs.standardized
     width = 1 if forest._task == REGRESSION else len(forest._labels)
@@ -371,7 +373,7 @@ def _add_cosines(
 # Votes
 
 
-def _of_pool(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> Array:
+def _of_pool(forest: Ensemble, outputs: ExpertOutputs, names: list[Any]) -> Array:
     """Return the parts of log P(label) + const of a learned vote on labels."""
     # Constants that all labels share cancel in the end.
     arena, n_trees, n_labels = forest._arena, len(forest), len(forest._labels)
@@ -386,7 +388,7 @@ def _of_pool(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> Array:
     return parts
 
 
-def _of_target(forest: Any, outputs: ExpertOutputs, names: list[Any]) -> Array:
+def _of_target(forest: Ensemble, outputs: ExpertOutputs, names: list[Any]) -> Array:
     """Return the parts of the prediction of a regressor."""
     arena, origin, n_trees = forest._arena, forest._labels.origin, len(forest)
     votes = _of_voters(forest, outputs, len(names))

@@ -76,7 +76,7 @@ class Store(Guarded):
         self._flushes = Guarded()  # one at a time
         self.refusal = ""  # why the file is closed, once it is
         self._process = os.getpid()
-        self._release: Callable[[], object] = bool  # nothing to close yet
+        self._release: Callable[[], object] = _close_nothing
         if self.path is not None:
             os.makedirs(self.path.parent, exist_ok=True)
             if not all(os.access(p, os.W_OK) for p in (self.path.parent, self.path) if p.exists()):
@@ -392,6 +392,10 @@ class Store(Guarded):
         for text in removed:
             self._clean(text)
             yield
+
+
+def _close_nothing() -> None:
+    """Do nothing, as no database is open yet."""
 
 
 def _close(database: sqlite3.Connection, process: int) -> None:
