@@ -14,7 +14,7 @@ Three independent parts:
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 
 import numpy as np
@@ -30,7 +30,7 @@ from naive_aggregation import (
     weigh,
 )
 from naive_growth import GrowingForest, GrowingNode, Sample
-from naive_linear_models import LEAST_LOG_P, LINEAR_RATE
+from naive_linear_models import LEAST_LOG_P, LINEAR_RATE, log_softmax
 from naive_pending import slowed
 from naive_restarts import RestartingTree
 
@@ -38,6 +38,10 @@ SWITCHING = 0.001  # alpha of the fixed share between the two estimators of a no
 SHARE_MEMORY = 500.0  # samples that the running mean of `fading_share` looks back
 ONE_CLASS = 1e-12  # if G is this close to 1, there is nothing to explain
 VOTE_FLOOR = 1e-3  # FLOOR, added to each probability of a tree
+PLAIN_RATE = 1 / 30  # exponent of the likelihoods of plain trees and pool
+PLAIN_SWITCHING = 0.0005
+FIRST_PLAIN_SHARE = 0.1
+LEAST_POOLED = 1e-9
 VOTE_RATE = 0.002  # RATE_V
 BIAS_RATE = 0.02  # RATE_B
 
@@ -138,11 +142,15 @@ class Mixture:
 
     def count(self, label, weight):
         """Count a sample without changing the share."""
+        self.fade(label, weight)
+        self.counts[label] += weight
+
+    def fade(self, label, weight):
+        """Count a sample in the faded counts alone."""
         kept, added = fading(self.fading_factor, weight)
         self.faded_counts = [kept * count for count in self.faded_counts]
         self.faded_counts[label] += added
         self.faded_total = kept * self.faded_total + added
-        self.counts[label] += weight
 
 
 # The forest
@@ -197,10 +205,11 @@ class Node(GrowingNode):
     """A node, and what it predicts.
 
     `odds` is used only with fading: the log-odds r of an internal node, which then do not follow
-    from the counts.
+    from the counts. `faded` are the samples in the faded counts.
     """
 
     odds: float = math.inf
+    faded: list = field(default_factory=list, repr=False)
 
     def counts(self):
         """Return the total weight of each of the C classes, labels in order of appearance."""
@@ -217,14 +226,15 @@ class Node(GrowingNode):
     def mixture(self):
         """Return whole and faded counts from the samples, and the share as learned."""
         mixture = self.forest.empty_mixture()
-        for sample in self.samples:
-            mixture.count(self.forest.labels.index(sample.target), sample.weight)
+        mixture.counts = list(self.counts())
+        for sample in self.faded:
+            mixture.fade(self.forest.labels.index(sample.target), sample.weight)
         mixture.share = self.share  # C and a may have changed in between
         return mixture
 
-    def predict(self):
-        """Predict the C classes by this node alone."""
-        if self.forest.fading_factor is not None:
+    def predict(self, fades):
+        """Predict the C classes by this node alone, given whether its tree fades."""
+        if fades:
             return self.mixture().predict()
         return node_prediction(self.counts(), self.forest.dirichlet_in_force())
 
@@ -241,6 +251,11 @@ class NaiveTree(RestartingTree):
 
     node_kind = Node
 
+    def fades(self):
+        """Return whether the tree fades: with an even index only while labels come at once."""
+        is_odd = self.forest.trees.index(self) % 2 == 1
+        return self.forest.fading_factor is not None and (is_odd or self.forest.lateness == 0)
+
     def log_odds(self):
         """Return the log-odds of all nodes: from the counts, or as they were learned."""
         if self.forest.fading_factor is None:
@@ -252,7 +267,9 @@ class NaiveTree(RestartingTree):
         if self.root is None:
             return [1.0 / self.forest.size_of_prior()] * self.forest.size_of_prior()
         visits = self.visits(values)
-        return mix([visit.mass for visit in visits], [visit.node.predict() for visit in visits])
+        return mix(
+            [visit.mass for visit in visits], [visit.node.predict(self.fades()) for visit in visits]
+        )
 
     def learn(self, sample, split_intensity):
         """Grow the tree where the sample requires it, then count the sample along its path."""
@@ -260,7 +277,7 @@ class NaiveTree(RestartingTree):
         self.log_growth = {}
         path = self.grow(sample, split_intensity)
         label = self.forest.labels.index(sample.target)
-        self.note_gains(path, (node.predict()[label] for node in path), sample.weight)
+        self.note_gains(path, (node.predict(self.fades())[label] for node in path), sample.weight)
         if self.forest.fading_factor is not None:
             self._learn_fading(path, sample)
         for node in path:
@@ -271,9 +288,14 @@ class NaiveTree(RestartingTree):
         label = self.forest.labels.index(sample.target)
         log_g = part = 0.0
         for node in reversed(path):
-            mixture = node.mixture()
-            q = mixture.share
-            log_p = self.forest.step * mixture.learn(label, sample.weight)
+            mixture, q = node.mixture(), 0.0
+            if self.fades():
+                q = mixture.share
+                log_p = self.forest.step * mixture.learn(label, sample.weight)
+                node.faded.append(sample)
+            else:
+                counts, a = node.counts(), self.forest.dirichlet_in_force()
+                log_p = self.forest.step * log_whole(counts, label, sample.weight, a)
             if node.is_leaf():
                 log_g, part = log_p, q
             else:
@@ -284,11 +306,13 @@ class NaiveTree(RestartingTree):
                 log_g = log_add(-softplus(-r) + log_p, -softplus(r) + log_g)
             node.share = mixture.share
             log_g += self.log_growth.get(node, 0.0)
-        self.fading_share += (part - self.fading_share) / SHARE_MEMORY
+        if self.fades():
+            self.fading_share += (part - self.fading_share) / SHARE_MEMORY
 
     def after_insertion(self, parent, below):
         """Let a new parent take over from the node below it (DESIGN.md: structural changes)."""
         super().after_insertion(parent, below)
+        parent.faded = list(below.faded)
         b = self.forest.split_prior
         # rho = log w - log wbar of the node below
         rho = 0.0 if below.is_leaf() else -math.log1p(-b) - softplus(-below.odds)
@@ -299,12 +323,30 @@ class NaiveTree(RestartingTree):
         """Set the shares and odds of the nodes of an expansion; the top node keeps its share."""
         if self.forest.fading_factor is None:
             return
-        replays, log_odds, share = {node: node.replay() for node in self.nodes(top)}, {}, top.share
-        log_wbar = weigh(top, lambda v: replays[v][1], self.forest.split_prior, log_odds)
-        for node, (replayed_share, _) in replays.items():
-            node.share, node.odds = replayed_share, log_odds[node]
-        top.share = share
-        self.log_growth[top] = log_wbar - replays[top][1]
+        log_odds, b = {}, self.forest.split_prior
+        if not self.fades():
+            log_wbar = weigh(top, Node.log_w, b, log_odds)
+            self.log_growth[top] = log_wbar - top.log_w()
+        else:
+            replays, share = {node: node.replay() for node in self.nodes(top)}, top.share
+            log_wbar = weigh(top, lambda v: replays[v][1], b, log_odds)
+            for node, (replayed_share, _) in replays.items():
+                if node is not top:
+                    node.share, node.faded = replayed_share, list(node.samples)
+            top.share = share
+            self.log_growth[top] = log_wbar - replays[top][1]
+        for node in self.nodes(top):
+            node.odds = log_odds[node]
+
+    def recompute_odds(self):
+        """Make the odds follow from the counts, which a new label has changed."""
+        log_odds = {}
+        for node in self.nodes():
+            node.log_evidence = 0.0
+        if self.root:
+            weigh(self.root, Node.log_w, self.forest.split_prior, log_odds)
+        for node, r in log_odds.items():
+            node.odds = r
 
 
 class NaiveForest(GrowingForest):
@@ -334,6 +376,7 @@ class NaiveForest(GrowingForest):
         self.vote_weights = [1 / len(self.trees)] * len(self.trees)
         self.linear_models = LinearModels(self.linear_keys)
         self.biases = []
+        self.plain_share = FIRST_PLAIN_SHARE
 
     def size_of_prior(self):
         """Return C, the number of classes of the prior: `n_classes`, or those seen so far."""
@@ -355,9 +398,9 @@ class NaiveForest(GrowingForest):
         if y not in self.labels:
             self.labels.append(y)
             self.biases.append(0.0)
-            if self.n_classes is None:  # odds without fading follow from the counts alone
-                for node in (node for tree in self.trees for node in tree.nodes()):
-                    node.log_evidence = 0.0
+            if self.n_classes is None:
+                for tree in (tree for tree in self.trees if not tree.fades()):
+                    tree.recompute_odds()
         label = self.labels.index(y)
         of_trees = []
         if self.vote == "learned":
@@ -375,6 +418,7 @@ class NaiveForest(GrowingForest):
             log_votes = self.linear_models.log_votes(row, len(self.labels))
             if late:
                 log_votes = [[*vote, *[LEAST_LOG_P] * n_new] for vote in late.votes[1]]
+                self._learn_plain_share(of_trees, late.votes[2], label, w)
             trust = slowed(w, delay)
             self._learn_vote(of_trees, log_votes, label, trust, restarted)
             self.linear_models.learn(row, label, w, len(self.labels))
@@ -388,7 +432,7 @@ class NaiveForest(GrowingForest):
                 proba = of_trees[t] if late else tree.predict(values)
             tree.learn(Sample(y, w, values), self.intensities[0])
             if has_loss:
-                tree.losses.append((1.0 - proba[label], min(w, 1.0)))
+                tree.add_loss(1.0 - proba[label], w)
                 if tree.is_outdated():
                     tree.restart(self.n_learned + 1)
                     tree.gains = []
@@ -398,14 +442,16 @@ class NaiveForest(GrowingForest):
         """Pool the trees; return probabilities of the labels seen so far, which sum to one."""
         if not self.labels:
             return {}
-        n_labels = len(self.labels)
+        n_labels, self.lateness = len(self.labels), self.pending.lateness(self.n_learned)
         of_trees = [tree.predict(self.encode(x, tree.tree_key))[:n_labels] for tree in self.trees]
         row = self.row(self.winsorize(self.checked(x)), {})
         others = self.linear_models.log_votes(row, n_labels)
-        self.pending.note(self.pending_row(x), self.n_learned, (of_trees, others))
-        if self.vote == "learned":
-            pooled = self._pool([*self._log_votes(of_trees), *others])
-        else:
+        pooled = self._pool([*self._log_votes(of_trees), *others])
+        self.pending.note(self.pending_row(x), self.n_learned, (of_trees, others, pooled))
+        if self.vote == "learned" and self.lateness > 0:
+            plain, share = self._plain(of_trees), self.plain_share
+            pooled = mix([1 - share, share], [pooled, plain])
+        if self.vote == "mean":
             sums = [math.fsum(p) for p in zip(*of_trees, strict=True)]
             pooled = [p / math.fsum(sums) for p in sums]
         return dict(zip(self.labels, pooled, strict=True))
@@ -423,8 +469,20 @@ class NaiveForest(GrowingForest):
             bias + math.fsum(v * vote[c] for v, vote in zip(weights, votes, strict=True))
             for c, bias in enumerate(self.biases)
         ]
-        exps = [math.exp(of_class - max(z)) for of_class in z]
-        return [e / math.fsum(exps) for e in exps]
+        return [math.exp(log_p) for log_p in log_softmax(z)]
+
+    def _plain(self, of_trees):
+        """Return the geometric mean of the even trees."""
+        votes = self._log_votes(of_trees[::2])
+        means = [math.fsum(of_class) / len(votes) for of_class in zip(*votes, strict=True)]
+        return [math.exp(log_p) for log_p in log_softmax(means)]
+
+    def _learn_plain_share(self, of_trees, pooled, label, w):
+        """Move the share of the plain trees by Bayes' rule and then toward 1/2."""
+        then = max(pooled[label], LEAST_POOLED) if label < len(pooled) else LEAST_POOLED
+        ratio = (self._plain(of_trees)[label] / then) ** (PLAIN_RATE * w)
+        q = self.plain_share * ratio / (self.plain_share * ratio + 1 - self.plain_share)
+        self.plain_share = PLAIN_SWITCHING / 2 + (1 - PLAIN_SWITCHING) * q
 
     def _learn_vote(self, of_trees, others, label, trust, restarted):
         """Move the weights along the gradient of the log-probability of the label.

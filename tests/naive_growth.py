@@ -78,7 +78,7 @@ class Sample:
     target: Any
     weight: float
     values: dict
-    delay: int = 0  # of the target, since it was predicted
+    lateness: float = 0.0  # of labels at that time
 
 
 @dataclass(eq=False)
@@ -425,6 +425,8 @@ class GrowingForest(Columns):
         keys = zip(random_states, tree_keys, strict=True)
         self.trees = [self.tree_kind(self, *of_tree) for of_tree in keys]
         self.pending = Pending(self.max_delayed_labels)
+        self.lateness = 0.0  # of labels, as of the last call
+        self.is_late = False  # whether the last label was
         self.weights = []
         self.intensities = [[]]  # of the last sample, for each part of the target
 
@@ -437,8 +439,11 @@ class GrowingForest(Columns):
     def learn_one(self, x, y, w=1.0):
         """Learn one sample of weight w; a weight of zero changes nothing."""
         columns = {column.index: column for column in self.columns.values()}
+        self.lateness = self.pending.lateness(self.n_learned)
         late = self.pending.find(self.pending_row(x), self.n_learned, columns)
+        self.is_late = late is not None
         if w > 0:
+            self.pending.count_lateness()
             x = self.checked(x)
             self.admit_categories(x)
             self.learn(x, y, self.weigh(float(w)), late)

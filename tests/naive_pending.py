@@ -4,6 +4,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+RATE = 0.02  # of the mean lateness
+AT_ONCE = 1.0  # a smaller mean is none
+UNKNOWN, FEW = 1000.0, 20  # the lateness from so many samples on, as long as no label has had one
+MEMORIES = 5.0  # that what learns has at least, in latenesses
+ERRORS_KEPT = 30.0  # lateness at which recent errors count 1 / e
+
 DELAY_SCALE = 10.0  # a delay of so many samples halves the rates of what learns from it
 LARGEST_DELAY = 100.0
 
@@ -22,6 +28,16 @@ def slowed(weight, delay):
     return weight / (1 + min(delay, LARGEST_DELAY) / DELAY_SCALE)
 
 
+def slowed_rate(rate, lateness):
+    """Return the rate of a mean that nothing makes faster than labels come."""
+    return rate / (1 + MEMORIES * rate * lateness)
+
+
+def slowed_decay(decay, lateness):
+    """Return the decay of such a sum."""
+    return 1 - slowed_rate(1 - decay, lateness) if lateness > 0 else decay
+
+
 @dataclass
 class Prediction:
     """A prediction for a row when the forest had learned so many samples."""
@@ -30,6 +46,7 @@ class Prediction:
     n_learned: int
     votes: Any
     number: int
+    n_predicted: int
     is_taken: bool = False
 
 
@@ -57,8 +74,25 @@ class Pending:
         self.newest = self.last = -1  # numbers of the newest, and of the last found in its place
         self.usual = 0  # how many were made since, then
         self.trust = 0
+        self.n_predicted = 0
+        self.mean_lateness = self.newest_lateness = None
         self.n_missed = 0
         self.rival = self.n_rival = 0  # another place, and how often a row was nearest there
+
+    def lateness(self, n_learned):
+        """Return how late labels are, given the number of samples learned."""
+        if not self.most:
+            return 0.0
+        if self.mean_lateness is None:
+            return UNKNOWN if n_learned >= FEW else 0.0
+        return self.mean_lateness if self.mean_lateness >= AT_ONCE else 0.0
+
+    def count_lateness(self):
+        """Count the lateness of the label that is learned, if it had a prediction."""
+        newest, self.newest_lateness = self.newest_lateness, None
+        if newest is not None:
+            mean = self.mean_lateness
+            self.mean_lateness = newest if mean is None else mean + RATE * (newest - mean)
 
     def waiting(self):
         """Return the predictions whose labels have not come."""
@@ -73,7 +107,8 @@ class Pending:
             self.last = min(self.last, self.newest - 1)
             return
         self.newest += 1
-        self.list.append(Prediction(row, n_learned, votes, self.newest))
+        self.n_predicted += 1
+        self.list.append(Prediction(row, n_learned, votes, self.newest, self.n_predicted))
         self._shorten()
 
     def _is_newest(self, row, n_learned):
@@ -93,7 +128,7 @@ class Pending:
 
     def find(self, row, n_learned, columns):
         """Take out the prediction of a row; return None if there is none, or its label at once."""
-        waiting = self.waiting()
+        waiting, self.newest_lateness = self.waiting(), None
         if not waiting:
             return None
         newest = self.list[-1]
@@ -106,6 +141,8 @@ class Pending:
             found = self._equal(row, n_learned, usual, place) or self._similar(row, usual, columns)
         if found is None:
             return None
+        since = self.n_predicted - found.n_predicted
+        self.newest_lateness = (n_learned - found.n_learned + since) / 2
         found.is_taken = True
         if found is newest and found.n_learned == n_learned:
             self.list.pop()

@@ -47,7 +47,8 @@ def sums(pairs):
     weight = math.fsum(w for _, w in pairs)
     if weight == 0:
         return Sums(0.0, 0.0, 0.0)
-    mean = math.fsum(w * y for y, w in pairs) / weight
+    first = pairs[0][0]  # so that equal targets have a variance of 0
+    mean = first + math.fsum(w * (y - first) for y, w in pairs) / weight
     return Sums(weight, mean, math.fsum(w * (y - mean) ** 2 for y, w in pairs))
 
 
@@ -132,8 +133,8 @@ class RegressionNode(GrowingNode):
 
     def faded_sums(self):
         """Sum up the targets, faded by `fading_factor` for each unit of weight that came later."""
-        # A weight counts less if the target was late, as the newest ones will be old by then.
-        targets = [(s.target, s.weight / (1 + s.delay)) for s in self.samples]
+        # A weight counts less if targets are late, as the newest ones will be old by then.
+        targets = [(s.target, s.weight / (1 + s.lateness)) for s in self.samples]
         return sums(fade(targets, self.forest.fading_factor))
 
     def laws(self):
@@ -244,7 +245,7 @@ class RegressionTree(RestartingTree):
             error = (sample.target - prediction) ** 2
             if self.may_restart():
                 loss = 0.0 if noise is None else min(error / noise, LARGEST_SQUARE) / LARGEST_SQUARE
-                self.losses.append((loss, min(sample.weight, 1.0)))
+                self.add_loss(loss, sample.weight)
             if noise is not None and self.mean_error()[0] > ENOUGH:
                 error = min(error, FARTHEST**2 * noise)
             self.errors.append((error, sample.weight))
@@ -326,6 +327,7 @@ class NaiveRegressor(GrowingForest):
         """Return the prediction, noted until its target comes, and some quantiles."""
         if self.first_target is None:
             return [0.0, *(math.copysign(math.inf, q - 0.5) if q != 0.5 else 0.0 for q in qs)]
+        self.lateness = self.pending.lateness(self.n_learned)
         tame = self.winsorize(self.checked(x))
         votes = self._votes(x)._replace(trends=self._trends(self.row(tame, self.places(tame))))
         law = self.stack.law(votes)
@@ -336,7 +338,7 @@ class NaiveRegressor(GrowingForest):
     def _votes(self, x):
         """Return the predictions of the trees, without trends, and what is recent."""
         of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
-        surprises, recent = self.surprises(x), self.stack.recent()
+        surprises, recent = self.surprises(x), self.stack.recent(self.lateness)
         return Votes(*zip(*of_trees, strict=True), recent=recent, surprises=surprises)
 
     def _trends(self, row):
@@ -345,11 +347,13 @@ class NaiveRegressor(GrowingForest):
 
     def learn(self, x, y, w, late):
         """Learn a sample that has been checked, given its prediction if the target is late."""
-        votes = self._votes(x)
         is_first = self.first_target is None
         if is_first:
             self.first_target = float(y)
         target = float(y) - self.first_target
+        if late and self.has_jumped(target, late.votes):
+            late, self.lateness, self.is_late = None, 0.0, False
+        votes = self._votes(x)
         filled, tame = self.filled(x), self.winsorize(x)
         places = self.places(tame)
         forgotten = self.add_values(x)
@@ -361,26 +365,24 @@ class NaiveRegressor(GrowingForest):
             trend = votes.trends[2]
             near = trend + self.trends.stack.squares.winsorized(target - trend)
         parts = near, near - trend
-        if late and self.has_jumped(target, late.votes):
-            late = None
         delay = self.n_learned - late.n_learned if late else 0
         law = None
         if late:  # what is scored is the prediction of the time
             surprises, (votes, *law) = votes.surprises, late.votes
             votes = votes._replace(surprises=surprises)
         if not is_first:
-            self.stack.learn(votes, target, w, delay, law)
+            self.stack.learn(votes, target, w, delay, law, self.lateness)
         of_trees = list(votes.trees)
         if late and votes.trends:  # the trees are compared with the residual of now
             of_trees = [p + (votes.trends[2] - trend) * (t % 2) for t, p in enumerate(of_trees)]
         if self.trends:
-            self.trends.learn(row, near, w, is_first=is_first)
+            self.trends.learn(row, near, w, self.lateness, is_first=is_first)
             for column in forgotten:
                 self.trends.forget_feature(column)
         self.intensities = [self.split_intensities(part) for part in range(2)]
         for t, (tree, prediction) in enumerate(zip(self.trees, of_trees, strict=True)):
             values = self.encode_tame(tame, tree.tree_key)
-            sample = Sample(parts[t % 2], w, values, delay)
+            sample = Sample(parts[t % 2], w, values, self.lateness)
             tree.learn(sample, self.intensities[t % 2], prediction, self.n_learned - delay)
         self.observe(filled, parts, w)
 

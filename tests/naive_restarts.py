@@ -3,6 +3,7 @@
 import math
 
 from naive_gains import GainingTree
+from naive_pending import slowed_rate
 
 RECENT_RATE = 0.02  # of the mean of a tree's recent losses
 USUAL_RATE = 0.001
@@ -11,10 +12,10 @@ LEAST_VARIANCE = 0.001  # of a loss
 LEAST_SURPLUS = 0.05
 
 
-def running_mean(values, rate):
-    """Return the mean in which a new value has the weight `rate`, or more while there are few."""
+def running_mean(values):
+    """Return the mean in which a new value has its rate as weight, or more while there are few."""
     mean = n = 0.0
-    for value, trust in values:
+    for value, trust, rate in values:
         n += trust
         mean += trust * (value - mean) * max(rate, 1 / n)
     return mean
@@ -25,7 +26,7 @@ class RestartingTree(GainingTree):
 
     def __init__(self, forest, random_state, tree_key):
         super().__init__(forest, random_state, tree_key)
-        self.losses = []  # each with its weight, at most 1
+        self.losses = []  # each with its weight, at most 1, and the rate of recent ones
         self.n_restarts = 0
         self.restarted_at = 0  # how many samples the forest had learned
 
@@ -34,17 +35,34 @@ class RestartingTree(GainingTree):
         threshold = self.forest.drift_threshold
         return threshold is not None and self.forest.trees.index(self) % 2 == 1
 
+    def recent_rate(self):
+        """Return the rate of the mean of recent losses."""
+        lateness = self.forest.lateness if self.forest.is_late else 0.0
+        return max(slowed_rate(RECENT_RATE, lateness), USUAL_RATE)
+
+    def add_loss(self, loss, weight):
+        """Note a loss."""
+        self.losses.append((loss, min(weight, 1.0), self.recent_rate()))
+
     def n_losses(self):
         """Return the number of losses, each counted by its weight."""
-        return math.fsum(trust for _, trust in self.losses)
+        return math.fsum(trust for _, trust, _ in self.losses)
+
+    def recent_loss(self):
+        """Return the running mean of recent losses."""
+        return running_mean(self.losses)
+
+    def usual_loss(self):
+        """Return the long-run mean of losses."""
+        return running_mean((loss, trust, USUAL_RATE) for loss, trust, _ in self.losses)
 
     def is_outdated(self):
         """Return whether the losses are far higher than usual."""
         if self.n_losses() <= LEAST_LOSSES:
             return False
-        recent = running_mean(self.losses, RECENT_RATE)
-        usual = running_mean(self.losses, USUAL_RATE)
-        variance = max(usual * (1 - usual), LEAST_VARIANCE) * RECENT_RATE / (2 - RECENT_RATE)
+        recent, usual = self.recent_loss(), self.usual_loss()
+        rate = self.recent_rate()
+        variance = max(usual * (1 - usual), LEAST_VARIANCE) * rate / (2 - rate)
         surplus = max(self.forest.drift_threshold * math.sqrt(variance), LEAST_SURPLUS)
         return recent - usual > surplus
 

@@ -14,7 +14,7 @@ from naive_additive import grown, with_evidence
 from naive_aggregation import fading
 from naive_features import N_PARTS
 from naive_linear_models import SLOW, Cosines, NumberStandard, clipped
-from naive_pending import slowed
+from naive_pending import ERRORS_KEPT, slowed, slowed_decay
 
 # inputs
 N_COSINES = 200
@@ -130,14 +130,15 @@ class Trend:
         prediction = float(self.weights @ inputs[: len(self.weights)])
         return min(max(prediction, self.low), self.high)
 
-    def learn(self, inputs, target, w):
+    def learn(self, inputs, target, w, lateness):
         """Take a step of recursive least squares."""
         self.weights = np.pad(self.weights, (0, len(inputs) - len(self.weights)))
         self.low, self.high = min(self.low, target), max(self.high, target)
         before = grown(self.covariance, len(inputs), VARIANCE_OF_CONSTANT)
         v = before @ inputs
         self.weights += w / (1 + w * (inputs @ v)) * (target - self.weights @ inputs) * v
-        self.covariance = with_evidence(before, inputs, w, self.decay**w, VARIANCE_OF_CONSTANT)
+        kept = slowed_decay(self.decay, lateness) ** w
+        self.covariance = with_evidence(before, inputs, w, kept, VARIANCE_OF_CONSTANT)
 
 
 class Stack:
@@ -155,13 +156,13 @@ class Stack:
         prediction = base + float(self.weights @ [v - base for v in voters])
         return min(max(prediction, low - slack), high + slack)
 
-    def learn(self, base, voters, error, last, w):
+    def learn(self, base, voters, error, last, w, lateness):
         """Learn the error of the base; the unit are recent errors, of which `last` is one."""
         self.squares.add(last**2, w)
         if self.squares.mean() > LEAST_SQUARE:
             unit = math.sqrt(self.squares.mean())
             d = np.array([(v - base) / unit for v in voters])
-            kept, added = fading(STACK_DECAY, w)
+            kept, added = fading(slowed_decay(STACK_DECAY, lateness), w)
             self.products = kept * self.products + added * np.outer(d, d)
             self.moments = kept * self.moments + added * d * (error / unit)
             for k in range(len(voters)):
@@ -210,15 +211,15 @@ class Trends:
         p1, p2 = self.first.predict(first), self.second.predict(second)
         return p1, p2, self.stack.predict((p1 + p2) / 2, [p1, p2, self.profiles.mean])
 
-    def learn(self, row, target, w, *, is_first):
+    def learn(self, row, target, w, lateness, *, is_first):
         """Learn a winsorized target; the stack does not learn the first one."""
         inputs = self.inputs(row)
         p1, p2, trend = self._predictions(*inputs)
         base, voters = (p1 + p2) / 2, [p1, p2, self.profiles.mean]
         if not is_first:
-            self.stack.learn(base, voters, target - base, target - trend, w)
+            self.stack.learn(base, voters, target - base, target - trend, w, lateness)
         for ridge, of_ridge in zip((self.first, self.second), inputs, strict=True):
-            ridge.learn(of_ridge, target, w)
+            ridge.learn(of_ridge, target, w, lateness if ridge is self.first else 0.0)
         self.profiles.learn(row, target, w)
         self.cosines.add(self.z(row))
         for j, value in row.numbers.items():
@@ -263,9 +264,10 @@ class Vote:
         self.squares = {kind: FadedMean(KIND_DECAY) for kind in ("all", "new", "gap")}
         self.targets = [0.0]  # so far, less the first
 
-    def recent(self):
-        """Return the means of recent errors, and the last target."""
-        return [*(errors.mean() for errors in self.errors), self.last]
+    def recent(self, lateness):
+        """Return the means of recent errors, as far as they count, and the last target."""
+        kept = math.exp(-lateness / ERRORS_KEPT)
+        return [*(kept * errors.mean() for errors in self.errors), self.last]
 
     def base(self, votes):
         """Return the mean of the means of even and odd trees, or of all trees."""
@@ -328,7 +330,7 @@ class Vote:
         ratios = [self.squares[kind].mean() / usual for kind in kinds] if usual > 0 else []
         return math.sqrt(max([1.0, *ratios]))
 
-    def learn(self, votes, target, w, delay, law):
+    def learn(self, votes, target, w, delay, law, lateness):
         """Learn a target that was predicted: now, or with this location and scale before."""
         self.targets.append(target)
         p = self.of_voters(votes)
@@ -349,7 +351,7 @@ class Vote:
         base = self.base(votes)
         error = self.stack.squares.winsorized(target - base)
         if self.is_learned:
-            self.stack.learn(base, self.voters(votes), error, error, w)
+            self.stack.learn(base, self.voters(votes), error, error, w, lateness)
         else:
             self.stack.squares.add(error**2, w)
         for errors in self.errors:
@@ -357,7 +359,7 @@ class Vote:
         if self.has_last:
             last, limit = votes.recent[2], self.last_stack.squares.winsorized
             distance, error = limit(p - last), limit(target - last)
-            self.last_stack.learn(0.0, [distance], error, error, w)
+            self.last_stack.learn(0.0, [distance], error, error, w, lateness)
             self.last = target
 
 

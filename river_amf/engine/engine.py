@@ -223,7 +223,6 @@ class Engine(Guarded):
             before.arena is not None
             and new is not None
             and new.settings["n_classes"] > before.arena.settings["n_classes"]
-            and not new.settings["fades"]
         )
 
         def finish() -> None:

@@ -26,6 +26,7 @@ SHORTER_LIST = 512  # lower bound of that maximum if max_nodes limits the memory
 
 FIRST_ERRORS = 10.0  # weight of the normal law that the counts of errors begin with
 FIRST_LINEAR_WEIGHT = 0.1  # weight in the vote that a linear model begins with
+FIRST_PLAIN_SHARE = 0.1  # of plain trees, where labels are late
 
 NO_LIMIT = 2**31 - 1  # 32-bit links
 
@@ -50,6 +51,8 @@ def begin(parameters: Parameters) -> Arena:
     settings = settings_of(parameters, least_classes(parameters))
     arena = first_arena(settings, trees, linear_models, trends)
     arena.counters["newest_profile"] = 1.0
+    arena.counters["newest_lateness"], arena.counters["plain_share"] = -1.0, FIRST_PLAIN_SHARE
+    arena.counters["lateness"] = -1.0 if settings["max_delayed_labels"][0] else 0.0
     arena.errors[:] = first_errors(len(arena.errors))
     arena.counters["sparse_weight"] = kernels.FIRST_SPARSE_WEIGHT if has_words(parameters) else 0.0
     return arena

@@ -44,6 +44,8 @@ from river_amf.state.layout import LOCATION, N_COSINES, N_TRENDS, N_WAVES, REGRE
 
 Array = NDArray[Any]
 
+_SMALL = 1e-6  # differences of log-odds
+
 
 def contributions(
     model: Any,
@@ -75,12 +77,12 @@ def contributions(
         One by feature, in order of first appearance, named `contribution`. The first is
         `"baseline"`, what the forest predicts at the roots of its trees and for average inputs of
         linear models, or with `"permutations"` its mean for the background. With `"path"` and a
-        learned vote, other than one of the trees of a classifier alone, the last is `"rest"`, what
-        bounds on the predictions of linear models and stacks leave. With `absent="zero"`, words
+        learned vote the last is `"rest"`: what bounds on linear models and stacks leave, and in a
+        classifier the mixture with plain trees while labels are late. With `absent="zero"`, words
         that are in no sample here and have no column are left out. Before the first sample there
         is only a baseline of 0.
 
-        They sum to the prediction: with `vote="mean"` to the probability of the label, with
+    They sum to the prediction: with `vote="mean"` to the probability of the label, with
         `vote="learned"` to log P(label) less the mean of log P over all labels, and for a regressor
         to its target, in the unit of that.
 
@@ -216,7 +218,7 @@ def _parts_of(forest: Ensemble, x: Any, index: int | None) -> tuple[list[Hashabl
     if index is None:
         index = int(np.argmax([*outputs.answer.values()]))
     if forest.vote == "learned":
-        parts = _of_pool(forest, outputs, names)
+        parts = _of_vote(forest, outputs, names)
         return names, parts[:, index] - parts.mean(axis=1)
     parts = _of_voters(forest, outputs, len(names))[:, : len(forest._labels)].sum(axis=0)
     return names, parts[index] / parts.sum()
@@ -224,8 +226,7 @@ def _parts_of(forest: Ensemble, x: Any, index: int | None) -> tuple[list[Hashabl
 
 def has_rest(forest: Ensemble) -> bool:
     """Return whether predictions of a forest may have a rest."""
-    is_bounded = forest.linear or forest._task == REGRESSION
-    return bool(forest._has_learned and forest.vote == "learned" and is_bounded)
+    return bool(forest._has_learned and forest.vote == "learned")
 
 
 def _by_permutations(
@@ -373,9 +374,39 @@ def _add_cosines(
 # Votes
 
 
-def _of_pool(forest: Ensemble, outputs: ExpertOutputs, names: list[Any]) -> Array:
+def _of_vote(forest: Ensemble, outputs: ExpertOutputs, names: list[Any]) -> Array:
     """Return the parts of log P(label) + const of a learned vote on labels."""
     # Constants that all labels share cancel in the end.
+    share, of_trees, pool = outputs.plain_share, *_of_pool(forest, outputs, names)
+    if not share:
+        return pool
+    # log((1 - s) exp(A) + s exp(B)) changes by w dA + (1 - w) dB. From the baselines to the ends, A
+    # and B change evenly, which gives w its mean.
+    plain = of_trees[::2].mean(axis=0).T
+    (a, b), (a_end, b_end) = (
+        (_log_softmax(of_pool), _log_softmax(of_plain))
+        for of_pool, of_plain in ((pool[0], plain[0]), (pool.sum(axis=0), plain.sum(axis=0)))
+    )
+    odds = math.log((1.0 - share) / share)
+    first, last = a - b + odds, a_end - b_end + odds
+    change = np.where(np.abs(last - first) > _SMALL, last - first, 1.0)
+    weight = (np.logaddexp(0.0, last) - np.logaddexp(0.0, first)) / change
+    weight = np.where(change == last - first, weight, 1.0 / (1.0 + np.exp(-first)))
+    parts: Array = weight * pool + (1.0 - weight) * plain
+    parts[0] = np.logaddexp(a + math.log1p(-share), b + math.log(share))
+    parts[-1] += np.logaddexp(a_end + math.log1p(-share), b_end + math.log(share)) - parts.sum(0)
+    return parts
+
+
+def _log_softmax(scores: Array) -> Array:
+    """Return the logarithms of probabilities."""
+    largest = scores.max()
+    logs: Array = scores - largest - np.log(np.exp(scores - largest).sum())
+    return logs
+
+
+def _of_pool(forest: Ensemble, outputs: ExpertOutputs, names: list[Any]) -> tuple[Array, Array]:
+    """Return the parts of the votes of trees, and those of log P(label) + const of the pool."""
     arena, n_trees, n_labels = forest._arena, len(forest), len(forest._labels)
     of_trees = _of_voters(forest, outputs, len(names))[:n_trees, :n_labels]
     parts = np.tensordot(of_trees, arena.trees["vote_weight"], (0, 0)).T
@@ -385,7 +416,7 @@ def _of_pool(forest: Ensemble, outputs: ExpertOutputs, names: list[Any]) -> Arra
         vote = outputs.votes[v, :n_labels]
         parts += weight * of_models[model]
         parts[-1] += weight * (np.maximum(vote, kernels.LINEAR_FLOOR) - vote)
-    return parts
+    return of_trees, parts
 
 
 def _of_target(forest: Ensemble, outputs: ExpertOutputs, names: list[Any]) -> Array:

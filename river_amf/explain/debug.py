@@ -89,6 +89,8 @@ def _of_labels(forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame)
         )
         weights = dict(zip(of_trees.index, arena.trees["vote_weight"], strict=True))
         weights |= experts.vote_weights(arena)
+        if outputs.plain_share:
+            title += f"; {outputs.plain_share:.3f} of P is the geometric mean of even trees"
     if arena.settings["n_labels"][0] < arena.settings["n_classes"][0]:
         title += "; classes not seen yet share the rest"
     index = [*(weights or of_trees.index)]

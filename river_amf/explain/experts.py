@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.kernels.lateness import ERRORS_KEPT
 from river_amf.kernels.regression.target_pool import (
     LEAF_VARIANCE_PENALTY,
     MARGIN,
@@ -16,7 +18,7 @@ from river_amf.kernels.regression.target_pool import (
     OF_VOTERS,
 )
 from river_amf.state.arena import Arena
-from river_amf.state.layout import LEAF, LOCATION, N_TRENDS, Array
+from river_amf.state.layout import LATENESS, LEAF, LOCATION, N_TRENDS, Array
 
 LOGISTIC, WORDS = "logistic", "words"  # a classifier's linear models on features
 FAST_COSINES = "fast cosines"
@@ -33,6 +35,7 @@ class ExpertOutputs(NamedTuple):
     standardized: Array  # inputs of linear models, (n_timescales, n_features)
     terms: Array  # inputs of trends, see `kernels.regression.trends`
     additive_inputs: Array  # see `kernels.classification.additive_models`
+    plain_share: float  # of the trees with even indices alone in the prediction of a learned vote
     answer: Any  # the prediction of the forest
 
 
@@ -50,7 +53,7 @@ def predictions(arena: Arena, outputs: ExpertOutputs) -> NDArray[np.float64]:
     """Return the probabilities by trees and linear models, a row for each of them."""
     votes = outputs.votes[:, : int(arena.settings["n_labels"][0])]
     if arena.settings["learns_vote"][0]:
-        votes = np.exp(votes)
+        votes = np.exp(votes[:-1])  # without the pool
         votes[: len(arena.trees)] -= kernels.VOTE_FLOOR
     return votes
 
@@ -111,8 +114,9 @@ def stacks(arena: Arena, votes: Array) -> dict[str, Stack]:
         base = 0.5 * (even + odd)
         voters = {"even trees": even, "odd trees": odd}
         if settings["n_recent"]:
-            fast = _mean(counters["fast_errors"], counters["fast_weight"])
-            slow = _mean(counters["slow_errors"], counters["slow_weight"])
+            kept = math.exp(-arena.context[LATENESS] / ERRORS_KEPT)  # of that prediction
+            fast = kept * _mean(counters["fast_errors"], counters["fast_weight"])
+            slow = kept * _mean(counters["slow_errors"], counters["slow_weight"])
             voters |= {"mean, corrected fast": base + fast * one}
             voters |= {"mean, corrected slowly": base + slow * one}
         voters |= {f"{name} trend": p for name, p in trends.items()}

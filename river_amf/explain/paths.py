@@ -61,7 +61,7 @@ def own_predictions(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float
     a, total = settings["dirichlet"], settings["total_dirichlet"]
     n_samples = arena.nodes["n_samples"][tree, numbers, None]
     proba: NDArray[np.float64] = (arena.counts[tree, numbers, :n_classes] + a) / (n_samples + total)
-    if settings["fades"]:
+    if arena.trees["fades"][tree]:
         rows = arena.faded[tree, numbers]
         share = rows[:, layout.FADED_SHARE, None]  # the weight of the faded counts in the mixture
         faded = rows[:, layout.FADED_COUNTS : layout.FADED_COUNTS + n_classes] + a

@@ -24,7 +24,7 @@ from river_amf.kernels.regression import target_pool, target_trees, trends
 learn_tree = choose(label_trees.learn_tree, label_trees.learn_tree, target_trees.learn_tree)
 take_vote = choose(opinion_pool.take_vote, opinion_pool.take_vote, target_trees.take_vote)
 score_tree = choose(nothing, opinion_pool.count_tree_loss, target_trees.update_error_variance)
-pool_votes = choose(nothing, opinion_pool.pool_votes, target_pool.pool_votes)
+pool_votes = choose(nothing, opinion_pool.answer_votes, target_pool.pool_votes)
 learn_vote = choose(nothing, opinion_pool.learn_vote, target_pool.learn_vote)
 weigh_features = choose(nothing, intensity.weigh_features, correlation.weigh_features)
 run_experts = choose(nothing, experts.run_experts, nothing)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from river_amf.kernels import by_kind, steps
 from river_amf.kernels.answers import DONE, ENOUGH_CAPACITY, RELEASED, RESTARTED
+from river_amf.kernels.lateness import count_lateness
 from river_amf.kernels.numba_tools.arrays import NONE, Forest, Samples
 from river_amf.kernels.numba_tools.compilation import hot, kernel
 from river_amf.kernels.pending import begin_context
@@ -42,6 +43,8 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
         elif weight > 0.0:
             slot = by_kind.find_pending(forest, row_at(samples, i), 0)
         begin_context(forest, slot, context)
+        if weight > 0.0:
+            count_lateness(forest.counters[0])
         samples.weights[i] = steps.begin_sample(
             forest, values, x, z, terms, votes, k, True, target, weight, context
         )

@@ -18,6 +18,7 @@ from river_amf.kernels.answers import (
     TOO_HEAVY,
 )
 from river_amf.kernels.features.intensity import clip_outliers
+from river_amf.kernels.lateness import count_lateness, lateness_of, set_fading
 from river_amf.kernels.numba_tools.arrays import (
     NONE,
     Array,
@@ -34,6 +35,7 @@ from river_amf.kernels.tree.novelty import known_value, novelty_in
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
 from river_amf.kernels.tree.readiness import count_ready, needs_tree_votes
 from river_amf.kernels.tree.structure import hull_of_rows, is_end, is_leaf, next_visit, pass_on
+from river_amf.state.layout import LATENESS
 
 UNSOUGHT = -2  # the place of a prediction that has not been looked for
 
@@ -107,6 +109,7 @@ def learn_sample(
         if slot == UNSOUGHT:
             slot = by_kind.find_pending(forest, sample, sample + 24 * n_features)
         pending.begin_context(forest, slot, context)
+        count_lateness(counters)
         _, made_at, seen = output_of(output, forest)
         is_now = made_at[0] == handle["version"] and is_same(values, seen)
         has_votes = is_now and slot == NONE and settings["learns_vote"] > 0
@@ -163,9 +166,10 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
         return INFINITE
     if pending.lacks_room(forest):
         return PENDING_FULL
-    made_at[0] = -1.0
+    made_at[0], context[LATENESS] = -1.0, lateness_of(forest.counters[0])
     steps.begin_sample(forest, values, x, z, terms, votes, 0, True, 0.0, 0.0, context)
     for t in range(len(forest.trees)):
+        set_fading(forest, t, context[LATENESS])
         by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, coded), votes[t, 0])
     by_kind.run_experts(forest, sample, x, z, inputs, additive_inputs, votes, True, NONE, 0.0)
     steps.pool_votes(forest, votes, 0, context, proba)

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from river_amf.kernels.lateness import lateness_of
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Word, array_at
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.target_pool import recent_values
@@ -99,11 +100,13 @@ def open_pending(forest: Forest, key: Word) -> int:
     counters["n_pending"] += 1
     counters["n_waiting"] += 1
     counters["n_since"] += 1
+    counters["n_predicted"] += 1
     counters["is_fresh"] = 1
     slot = slot_of(forest, 0)
     forest.pending_keys[slot] = key
     forest.pending[slot]["is_taken"] = 0
     forest.pending[slot]["n_learned"] = counters["n_learned"]
+    forest.pending[slot]["n_predicted"] = counters["n_predicted"]
     drop_taken(forest)
     return slot
 
@@ -125,7 +128,8 @@ def note_prediction(
         for c in range(n_known):
             forest.pending_votes[slot, v, c] = votes[v, i, c]
     pending["n_known"] = n_known
-    pending["fast_error"], pending["slow_error"], pending["last_target"] = recent_values(forest)
+    recent = recent_values(forest, lateness_of(forest.counters[0]))
+    pending["fast_error"], pending["slow_error"], pending["last_target"] = recent
     if settings["is_regression"]:
         pending["location"], pending["spread"] = answer[layout.LOCATION], answer[layout.SPREAD]
 
@@ -179,7 +183,7 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
     counters = forest.counters[0]
     values = array_at(row, (forest.settings[0]["n_features"],), np.float64)
     is_fresh = counters["is_fresh"]
-    counters["is_fresh"] = 0
+    counters["is_fresh"], counters["newest_lateness"] = 0, -1.0
     if counters["n_waiting"] == 0:
         return NONE
     key, newest = key_of(forest, row, words), slot_of(forest, 0)
@@ -195,7 +199,9 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
         return NONE
     counters["n_lost"] = 0
     slot = slot_of(forest, back)
-    is_at_once = forest.pending[slot]["n_learned"] == counters["n_learned"]
+    delay = counters["n_learned"] - forest.pending[slot]["n_learned"]
+    since = counters["n_predicted"] - forest.pending[slot]["n_predicted"]
+    is_at_once, counters["newest_lateness"] = delay == 0, 0.5 * (delay + since)
     mark_taken(forest, slot)
     if back == 0 and is_at_once:
         counters["n_pending"] -= 1
@@ -207,6 +213,7 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
 @hot
 def begin_context(forest: Forest, slot: int, context: Array) -> None:
     """Begin the context of a sample, given the place of its prediction."""
+    context[layout.LATENESS] = lateness_of(forest.counters[0])
     context[layout.DELAY] = 0.0
     context[layout.PENDING_SLOT] = slot
     if slot != NONE:

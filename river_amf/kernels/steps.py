@@ -12,12 +12,13 @@ from river_amf.kernels.answers import ENOUGH_CAPACITY, RESTARTED
 from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vote
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
 from river_amf.kernels.features.sample_weights import weigh_sample
+from river_amf.kernels.lateness import set_fading
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Tree, tree_of
 from river_amf.kernels.numba_tools.compilation import hot, view
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import tree_lacks
 from river_amf.kernels.tree.sample_store import is_keeping_rows, store_row
-from river_amf.state.layout import DELAY, LOCATION, PENDING_SLOT, SAMPLE_NUMBER
+from river_amf.state.layout import DELAY, LATENESS, LOCATION, PENDING_SLOT, SAMPLE_NUMBER
 
 
 @view
@@ -51,7 +52,9 @@ def begin_sample(
         forest.tree_targets[0] = target
     if settings["n_trends"] > 0:
         z, of_trends = standardized[0], terms[0]
-        by_kind.follow_trends(forest, x, z, of_trends, votes, i, predicts, learns, target, weight)
+        by_kind.follow_trends(
+            forest, x, z, of_trends, votes, i, predicts, learns, target, weight, context
+        )
     if not learns:
         return weight
     update_intensity(forest, values)
@@ -86,6 +89,7 @@ def take_tree_vote(
     context: Array,
 ) -> None:
     """Write the vote of a tree; for a late label, that from when the sample was predicted."""
+    set_fading(forest, t, context[LATENESS])
     if context[DELAY] > 0.0:
         recall_vote(forest, t, votes[t, i], context)
     elif takes_votes:

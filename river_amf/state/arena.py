@@ -245,12 +245,17 @@ class Arena:
             for (name, field), part in zip(OUTPUT_FIELDS.items(), parts, strict=True)
         }
 
-    def last_outputs(self) -> tuple[Array, Array, Array, Array]:
-        """Return copies of votes, standardized values, terms and inputs, as predicted last."""
+    def last_outputs(self) -> tuple[Array, Array, Array, Array, float]:
+        """Return copies of votes, standardized values, terms and inputs, as predicted last.
+
+        The last item is the share of plain trees in that prediction.
+        """
         outputs = self._output(self.output.values.copy())
         votes = self.votes[:, 0].copy()
         terms = outputs["terms"].reshape(-1, max(self.capacities["wave"], 1))
-        return votes, outputs["standardized"], terms, outputs["additive_inputs"]
+        is_late = self.capacities["class"] and self.context[layout.LATENESS] > 0.0
+        share = float(self.counters["plain_share"][0]) if is_late else 0.0
+        return votes, outputs["standardized"], terms, outputs["additive_inputs"], share
 
     def grown(self, axis: str, factor: float = 2.0) -> Arena:
         """Return an arena with `factor` times the nodes or boxes, up to `max_nodes`."""

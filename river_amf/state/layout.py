@@ -62,6 +62,7 @@ SETTINGS = _record(
 
 # What the kernels count of the predictions for delayed labels.
 PENDING_COUNTERS = [
+    ("n_predicted", "i8"),  # predictions ever made
     ("first_pending", "i8"),  # place of the oldest one in the ring
     ("n_pending", "i8"),  # predictions in the ring
     ("n_waiting", "i8"),  # predictions in the ring that wait for their labels
@@ -99,6 +100,9 @@ COUNTERS = _record(
     ("early_least", "f8"),  # of the first few targets, less the very first
     ("early_largest", "f8"),
     ("n_jumped", "i8"),  # late targets far above (+) or below (-) their predictions, on balance
+    ("lateness", "f8"),  # of labels, in samples; negative until one has had a prediction
+    ("newest_lateness", "f8"),  # of the newest label, negative if it had no prediction
+    ("plain_share", "f8"),  # of the trees that never restart, in predictions while labels are late
     *PENDING_COUNTERS,
 )
 
@@ -111,6 +115,7 @@ TREE = _record(
     ("n_boxes", "i8"),
     ("faded_share", "f8"),  # of the faded estimators in its predictions, a running mean
     ("vote_weight", "f8"),  # in a learned vote
+    ("fades", "i8"),  # whether its faded counts are in use
     ("n_losses", "f8"),  # in its two running means, if it may restart; each counts at most 1
     ("n_restarts", "i8"),  # how often it has restarted
     ("restarted_at", "i8"),  # samples that the forest had learned by the last restart
@@ -183,6 +188,7 @@ TREND = _record(
 PENDING = _record(
     ("is_taken", "i8"),  # whether its label has come
     ("n_learned", "i8"),  # samples learned before it
+    ("n_predicted", "i8"),  # predictions made by then, it included
     ("n_known", "i8"),  # labels known by then
     ("fast_error", "f8"),  # means of recent errors
     ("slow_error", "f8"),
@@ -256,9 +262,10 @@ N_RECENT_ERRORS = 2  # means of recent errors that may be voters
 N_STACKED = 9  # voters of the largest stack
 
 # The context of a sample that is learned: its number; the samples learned since its prediction, and
-# the place of that in the ring; in a regression the numbers of its new categories and of the usual
-# numbers that it lacks; from RESTARTED on, whether each tree of a classifier has restarted.
-SAMPLE_NUMBER, DELAY, PENDING_SLOT, IS_NEW, HAS_GAP, RESTARTED = range(6)
+# the place of that in the ring; how late labels have been; in a regression the numbers of its new
+# categories and of the usual numbers that it lacks; from RESTARTED on, whether each tree of a
+# classifier has restarted.
+SAMPLE_NUMBER, DELAY, PENDING_SLOT, LATENESS, IS_NEW, HAS_GAP, RESTARTED = range(7)
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
 
@@ -376,7 +383,7 @@ FIELDS = {
     "scores": Field(np.float64, ("tree", "node", "score"), is_copied=False),
     # of a walk: node, mass, what its kind passes down, and share of the sample
     "branches": Field(np.float64, ("tree", MOST_BRANCHES, 4), is_copied=False),
-    "pure": Field(np.float64, (N_PURE, 3), np.nan, is_copied=False),
+    "pure": Field(np.float64, (N_PURE, 4), np.nan, is_copied=False),
 }
 
 
@@ -533,15 +540,17 @@ def lengths_of_categorical(settings: Array, n_categorical: int) -> dict[str, int
 def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the trees and linear models."""
     # All linear models but the first that follow the gradient, the last additive expert, and the
-    # last trend have random Fourier features. The mix of the trends is a voter, too.
+    # last trend have random Fourier features. The mix of the trends is a voter, too,
+    # and so is the pool.
     n_linear_models, n_trends = int(settings["n_linear_models"][0]), int(settings["n_trends"][0])
     has_trends, has_sparse = int(n_trends > 0), int(settings["has_sparse_expert"][0])
     n_gradient_models = n_gradient_models_of(settings)
     n_draws = n_gradient_models + has_trends
+    has_pool = int(settings["learns_vote"][0] and not settings["is_regression"][0])
     return {
         "tree": n_trees,
         "context": RESTARTED + n_trees,
-        "voter": n_trees + n_linear_models + n_trends + has_trends + has_sparse,
+        "voter": n_trees + n_linear_models + n_trends + has_trends + has_sparse + has_pool,
         "linear_model": n_linear_models,
         "gradient_model": n_gradient_models,
         "timescale": n_draws,

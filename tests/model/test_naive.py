@@ -8,7 +8,6 @@ from generated import PARAMETERS, streams
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_additive import N_PARTS
-from naive_restarts import RECENT_RATE, USUAL_RATE, running_mean
 
 from river_amf import AMFClassifier, inspection
 from river_amf.engine.settings import begin
@@ -58,7 +57,7 @@ def same_nodes(model, tree, expected, precision):
     assert state["n_losses"] == pytest.approx(expected.n_losses())
     restarts = expected.n_restarts, expected.restarted_at
     assert (state["n_restarts"], state["restarted_at"]) == restarts
-    losses = [running_mean(expected.losses, rate) for rate in (RECENT_RATE, USUAL_RATE)]
+    losses = [expected.recent_loss(), expected.usual_loss()]
     assert [state["recent_loss"], state["usual_loss"]] == pytest.approx(losses, rel=1e-6, abs=1e-9)
     if expected.follows_gains():
         gains = model._arena.gains[tree] / max(state["newest_gain"], 1.0)

@@ -74,10 +74,14 @@ def pooled(model, of_trees, x):
     else:
         arena = model._arena
         log_p = arena.bias[:n_labels] + arena.trees["vote_weight"] @ np.log(of_trees + VOTE_FLOOR)
+        outputs = model._engine.expert_outputs(x)
         if weights := [*experts.vote_weights(arena).values()]:
-            votes = model._engine.expert_outputs(x).votes[len(of_trees) :, :n_labels]
+            votes = outputs.votes[len(of_trees) : -1, :n_labels]
             log_p += weights @ np.maximum(votes, LINEAR_FLOOR)
         proba = np.exp(log_p - log_p.max())
+        plain = np.exp(np.log(of_trees[::2] + VOTE_FLOOR).mean(axis=0))
+        share = outputs.plain_share
+        proba = (1.0 - share) * proba / proba.sum() + share * plain / plain.sum()
     return proba / proba.sum()
 
 
@@ -92,12 +96,12 @@ def assert_walks_explain(model, questions):
             assert steps["mass"].sum() == pytest.approx(1.0, abs=EXACT)
 
 
-def assert_is_step(step, visit, values):
+def assert_is_step(step, visit, values, fades):
     """Compare a row of `inspection.path` with a visit of the reference."""
     node = visit.node
     assert step.n_samples == node.n_samples()
     assert [*step.counts.values()] == [*node.counts()][: len(step.counts)]
-    proba = node.predict()[: len(step.proba)]
+    proba = node.predict(fades)[: len(step.proba)]
     assert [*step.proba.values()] == pytest.approx(proba, abs=EXACT)
     if node.is_leaf():
         assert (step.feature, step.goes) == (None, None)
@@ -133,7 +137,7 @@ def test_steps_equal_the_reference(parameters):
                 depths[visit.node] = depths[visit.above and visit.above.node] + 1
                 assert step.depth == depths[visit.node]
                 assert step.mass == pytest.approx(visit.mass, rel=1e-9, abs=EXACT)
-                assert_is_step(step, visit, values)
+                assert_is_step(step, visit, values, tree.fades())
 
 
 @settings(max_examples=40)

@@ -121,7 +121,8 @@ def test_each_restart_is_logged_once(kind, predicts, caplog):
     assert len(expected) == model.n_restarts > 6
     assert caplog.messages == expected
     caplog.clear()
-    block.learn_many(pd.DataFrame(rows), labels)
+    learn_many = block.predict_then_learn_many if predicts else block.learn_many
+    learn_many(pd.DataFrame(rows), labels)
     assert caplog.messages == expected
     assert {(record.name, record.levelname) for record in caplog.records} == {("river_amf", "INFO")}
 

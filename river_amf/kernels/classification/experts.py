@@ -31,7 +31,7 @@ def run_experts(
     if settings["n_words"] > 0:
         words = sparse_model.words_of(sample, settings["n_features"], True)
         if settings["has_sparse_expert"]:
-            vote = votes[len(votes) - 1, 0]
+            vote = votes[len(votes) - 2, 0]
             sparse_model.predict_sparse(forest, words, vote)  # again, as its words may differ
             if label != NONE:
                 sparse_model.learn_sparse(forest, words, vote, label, weight)

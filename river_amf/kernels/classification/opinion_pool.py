@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.lateness import slowed
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.tree.aggregation import predict_tree
-from river_amf.kernels.tree.estimates import slowed
 from river_amf.kernels.tree.gains import FORGETTING
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
-from river_amf.state.layout import DELAY, PENDING_SLOT, RESTARTED, SAMPLE_NUMBER
+from river_amf.state.layout import DELAY, LATENESS, PENDING_SLOT, RESTARTED, SAMPLE_NUMBER
 
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
@@ -26,6 +26,9 @@ LINEAR_FLOOR = -7.0  # of the logarithms of a linear model; that of the trees is
 LINEAR_RATE = 0.01
 WORDS_RATE = 0.1  # of the linear model of the words, which is right long before the trees are
 BIAS_RATE = 0.02
+LEAST_POOLED = 1e-9  # a label that was unknown then has a p of 0
+PLAIN_RATE = 1.0 / 30.0  # exponent of likelihoods, as labels of a batch are not independent
+SWITCHING = 0.0005  # how far the share of plain trees is pulled toward 1/2 at each late label
 
 
 @helper
@@ -63,7 +66,6 @@ def normalize(proba: Array, n_labels: int) -> None:
 def pool_votes(forest: Forest, votes: Array, i: int, context: Array, proba: Array) -> None:
     """Write the forest's probabilities of the labels seen so far, as the pool of the votes."""
     n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
-    largest = -math.inf
     for c in range(n_labels):
         log_p = forest.bias[c]
         for t in range(n_trees):
@@ -72,13 +74,58 @@ def pool_votes(forest: Forest, votes: Array, i: int, context: Array, proba: Arra
             log_vote = max(votes[n_trees + v, i, c], LINEAR_FLOOR)
             log_p += forest.linear_models[v]["vote_weight"] * log_vote
         if forest.settings[0]["has_sparse_expert"]:
-            log_vote = max(votes[len(votes) - 1, i, c], LINEAR_FLOOR)
+            log_vote = max(votes[len(votes) - 2, i, c], LINEAR_FLOOR)
             log_p += forest.counters[0]["sparse_weight"] * log_vote
         proba[c] = log_p
-        largest = max(largest, log_p)
+    exponentiate(proba, n_labels)
+
+
+@helper
+def plain_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
+    """Write the geometric mean of the trees with even indices."""
+    n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
+    for c in range(n_labels):
+        proba[c] = 0.0
+        for t in range(0, n_trees, 2):
+            proba[c] += 2.0 / (n_trees + n_trees % 2) * votes[t, i, c]
+    exponentiate(proba, n_labels)
+
+
+@hot
+def exponentiate(proba: Array, n_labels: int) -> None:
+    """Turn logarithms into probabilities."""
+    largest = -math.inf
+    for c in range(n_labels):
+        largest = max(largest, proba[c])
     for c in range(n_labels):
         proba[c] = math.exp(proba[c] - largest)
     normalize(proba, n_labels)
+
+
+@helper
+def answer_votes(forest: Forest, votes: Array, i: int, context: Array, proba: Array) -> None:
+    """Write the forest's probabilities: the pool, mixed with plain trees while labels are late."""
+    n_labels, plain = forest.settings[0]["n_labels"], forest.pooled
+    pool_votes(forest, votes, i, context, proba)
+    for c in range(n_labels):
+        votes[len(votes) - 1, i, c] = proba[c]
+    if context[LATENESS] > 0.0:
+        share = forest.counters[0]["plain_share"]
+        plain_votes(forest, votes, i, plain)
+        for c in range(n_labels):
+            proba[c] += share * (plain[c] - proba[c])
+
+
+@helper
+def learn_plain_share(forest: Forest, votes: Array, i: int, label: int, weight: float) -> None:
+    """Learn from a late label how well plain trees have predicted, compared with the pool."""
+    # By the fixed share of Herbster and Warmuth [HW].
+    counters, plain = forest.counters[0], forest.pooled
+    plain_votes(forest, votes, i, plain)
+    share, pooled = counters["plain_share"], max(votes[len(votes) - 1, i, label], LEAST_POOLED)
+    share *= math.pow(plain[label] / pooled, PLAIN_RATE * weight)
+    share /= share + 1.0 - counters["plain_share"]
+    counters["plain_share"] = share + SWITCHING * (0.5 - share)
 
 
 @helper
@@ -88,6 +135,8 @@ def learn_vote(
     """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), likewise beta."""
     n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
     label = int(target)
+    if context[DELAY] > 0.0:
+        learn_plain_share(forest, votes, i, label, weight)
     proba = forest.pooled
     pool_votes(forest, votes, i, context, proba)
     trust = slowed(weight, context)
@@ -102,7 +151,7 @@ def learn_vote(
         gradient = gradient_of(votes[n_trees + v, i], proba, label, n_labels)
         forest.linear_models[v]["vote_weight"] += LINEAR_RATE * trust * gradient
     if forest.settings[0]["has_sparse_expert"]:
-        gradient = gradient_of(votes[len(votes) - 1, i], proba, label, n_labels)
+        gradient = gradient_of(votes[len(votes) - 2, i], proba, label, n_labels)
         forest.counters[0]["sparse_weight"] += WORDS_RATE * trust * gradient
     for c in range(n_labels):
         forest.bias[c] -= BIAS_RATE * trust * proba[c]
@@ -143,8 +192,9 @@ def count_tree_loss(
         context[RESTARTED + t] = 1.0
         return
     p = vote[int(target)]
-    count_loss(state, 1.0 - (math.exp(p) - VOTE_FLOOR if settings["learns_vote"] else p), weight)
-    if is_outdated(settings, state):
+    p = math.exp(p) - VOTE_FLOOR if settings["learns_vote"] else p
+    count_loss(state, 1.0 - p, weight, context)
+    if is_outdated(settings, state, context):
         links = forest.links[t, : forest.counters[0]["n_rows"]]
         restart_tree(state, links, int(context[SAMPLE_NUMBER]) + 1)
         state["newest_gain"] = FORGETTING

@@ -16,9 +16,9 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.features.fading import decay_of, settled_sum
+from river_amf.kernels.lateness import kept_errors, slowed, slowed_decay
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.tree.estimates import slowed
 from river_amf.state import layout
 from river_amf.state.layout import LEAF, LOCATION, LOWER, N_ERRORS, N_TRENDS, SPREAD, UPPER
 
@@ -134,7 +134,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Arr
     """Write the forest's answer: its prediction, the scale of its error, and two quantiles."""
     # On entry, the place of the lower one has the level between them, or 0 for none.
     level = answer[LOWER]
-    recent = recent_values(forest)
+    recent = recent_values(forest, context[layout.LATENESS])
     location = with_last(forest, combined(forest, votes, i, recent, answer), recent)
     scale = scale_of(forest, votes, i, location) * widening(forest, context)
     answer[LOCATION], answer[SPREAD] = location, scale
@@ -247,13 +247,13 @@ def with_last(forest: Forest, location: float, recent: Recent) -> float:
 
 
 @hot
-def recent_values(forest: Forest) -> Recent:
+def recent_values(forest: Forest, lateness: float) -> Recent:
     """Return the means of recent errors, with a fast and with a slow decay, and the last target."""
-    counters = forest.counters[0]
+    counters, kept = forest.counters[0], kept_errors(lateness)
     fast, slow = counters["fast_weight"], counters["slow_weight"]
     return (
-        counters["fast_errors"] / fast if fast > 0.0 else 0.0,
-        counters["slow_errors"] / slow if slow > 0.0 else 0.0,
+        kept * counters["fast_errors"] / fast if fast > 0.0 else 0.0,
+        kept * counters["slow_errors"] / slow if slow > 0.0 else 0.0,
         counters["last_target"],
     )
 
@@ -271,7 +271,7 @@ def note_jump(forest: Forest, target: float, context: Array) -> None:
         n -= 1 if n > 0 else -1
     counters["n_jumped"] = n
     if abs(n) >= JUMP:
-        context[layout.DELAY] = 0.0
+        context[layout.DELAY] = context[layout.LATENESS] = 0.0
 
 
 @helper
@@ -287,7 +287,8 @@ def learn_vote(
     if stack["n_learned"] == 1:  # which was not predicted
         counters["last_target"] = target if forest.settings[0]["has_last"] else 0.0
         return
-    is_late, recent = context[layout.DELAY] > 0.0, recent_values(forest)
+    is_late, lateness = context[layout.DELAY] > 0.0, context[layout.LATENESS]
+    recent = recent_values(forest, lateness)
     if is_late:
         then = forest.pending[int(context[layout.PENDING_SLOT])]
         recent = then["fast_error"], then["slow_error"], then["last_target"]
@@ -306,7 +307,7 @@ def learn_vote(
     error = winsorized(stack, target - mean_of_trees(forest, votes, i))
     count_square(stack, error, weight, ERROR_DECAY)
     if forest.settings[0]["is_stacked"]:
-        learn_stack(forest, OF_VOTERS, answer, n_voters_of(forest), error, weight)
+        learn_stack(forest, OF_VOTERS, answer, n_voters_of(forest), error, weight, lateness)
         decay, gain = decay_of(FAST_DECAY, weight)
         counters["fast_errors"] = settled_sum(decay * counters["fast_errors"]) + gain * error
         counters["fast_weight"] = decay * counters["fast_weight"] + gain
@@ -314,18 +315,20 @@ def learn_vote(
         counters["slow_errors"] = settled_sum(decay * counters["slow_errors"]) + gain * error
         counters["slow_weight"] = decay * counters["slow_weight"] + gain
     if forest.settings[0]["has_last"]:
-        learn_last(forest, of_voters - recent[2], target - recent[2], weight)
+        learn_last(forest, of_voters - recent[2], target - recent[2], weight, lateness)
         counters["last_target"] = target
 
 
 @helper
-def learn_last(forest: Forest, distance: float, error: float, weight: float) -> None:
+def learn_last(
+    forest: Forest, distance: float, error: float, weight: float, lateness: float
+) -> None:
     """Learn how far to go from the last target to the voters, given its error and the distance."""
     # Both are clipped alike, for an outlier makes the last target wrong, and both large.
     stack, distances = forest.stacks[OF_LAST], forest.pooled
     distances[0], error = winsorized(stack, distance), winsorized(stack, error)
     count_square(stack, error, weight, ERROR_DECAY)
-    learn_stack(forest, OF_LAST, distances, 1, error, weight)
+    learn_stack(forest, OF_LAST, distances, 1, error, weight, lateness)
 
 
 @hot
@@ -367,7 +370,13 @@ def count_square(errors: Record, error: float, weight: float, decay: float) -> N
 
 @helper
 def learn_stack(
-    forest: Forest, which: int, distances: Array, n: int, error: float, weight: float
+    forest: Forest,
+    which: int,
+    distances: Array,
+    n: int,
+    error: float,
+    weight: float,
+    lateness: float,
 ) -> None:
     """Learn what the base has missed, given how far n voters were from it."""
     # One Gauss-Seidel sweep improves the weights.
@@ -375,7 +384,7 @@ def learn_stack(
     if not unit > NO_ERRORS:
         return
     unit = 1.0 / math.sqrt(unit)
-    decay, gain = decay_of(STACK_DECAY, weight)
+    decay, gain = decay_of(slowed_decay(STACK_DECAY, lateness), weight)
     sums, products = forest.stack_sums[which], forest.stack_products[which]
     weights = forest.stack_weights[which]
     for k in range(n):

@@ -72,13 +72,13 @@ def learn_tree(
     forest: Forest, tree: Tree, x: Array, target: float, weight: float, context: Array, row: int
 ) -> int:
     """Learn a sample in one tree; its capacity has to suffice."""
-    if is_outdated(tree.settings, tree.state):
+    if is_outdated(tree.settings, tree.state, context):
         restart_tree(tree.state, tree.links, int(context[layout.SAMPLE_NUMBER]))
     leaf, changed, log_growth = grow(tree, x, row)
     is_unit = weight == 1.0 and tree.settings["step"] == 1.0
     variance, n = tree.state["variance"], tree.nodes[tree.state["root"]]["n_samples"]
     by_logarithms = not is_unit or 0.0 < variance < SMALL * max(n, 1.0)
-    fading = weight / (1.0 + context[layout.DELAY])
+    fading = weight / (1.0 + context[layout.LATENESS])
     is_safe = score_downwards(tree, x, target, weight, fading, by_logarithms)
     if is_safe and log_growth > LEAST_GROWTH:
         weigh_upwards(tree, leaf, changed, math.exp(log_growth))
@@ -185,7 +185,8 @@ def update_error_variance(
         square = error * error
         if may_restart(settings, t):
             most = LARGEST_SQUARE * variance
-            count_loss(state, min(square, most) / most if most > 0.0 else 0.0, weight)
+            loss = min(square, most) / most if most > 0.0 else 0.0
+            count_loss(state, loss, weight, context)
         if state["error_weight"] > ENOUGH and variance > 0.0:
             square = min(square, LARGEST_ERROR * LARGEST_ERROR * variance)
         decay, gain = decay_of(ERROR_DECAY, weight)

@@ -20,6 +20,7 @@ from river_amf.kernels.features.fading import LEAST_DECAY, decay_of, kept_share,
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import place_of
 from river_amf.kernels.features.standardization import count_cosines, take_cosines
+from river_amf.kernels.lateness import slowed_decay
 from river_amf.kernels.numba_tools.arrays import Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.target_pool import (
@@ -30,7 +31,7 @@ from river_amf.kernels.regression.target_pool import (
     stacked,
     winsorized,
 )
-from river_amf.state.layout import LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAVES
+from river_amf.state.layout import LATENESS, LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAVES
 
 # The rows of terms of a sample. RAW: the cosines. SMOOTH_TERMS: 1, the standardized cosines, the
 # standardized features. FAST_TERMS: 1, and for each feature its standardized value and its profile.
@@ -59,6 +60,7 @@ def follow_trends(
     learns: bool,
     target: float,
     weight: float,
+    context: Array,
 ) -> None:
     """Write what the trends and their stack predict for a sample, and then learn it."""
     # If it has been predicted before, its terms and votes are there. The tree targets become the
@@ -76,16 +78,19 @@ def follow_trends(
         target = trend + winsorized(forest.stacks[OF_TRENDS], target - trend)
         forest.tree_targets[0], forest.tree_targets[1] = target, target - trend
         counters, smooth = forest.counters[0], forest.trends[SMOOTH]
+        lateness = context[LATENESS]
         if smooth["n_learned"] > 0:  # else it had no prediction
             count_square(stack, target - trend, weight, ERROR_DECAY)
             base = take_voters(forest, votes, i, voters)
             for k in range(N_VOTERS):
                 voters[k] -= base
-            learn_stack(forest, OF_TRENDS, voters, N_VOTERS, target - base, weight)
+            learn_stack(
+                forest, OF_TRENDS, voters, N_VOTERS, target - base, weight, context[LATENESS]
+            )
         counters["least_target"] = min(counters["least_target"], target)
         counters["largest_target"] = max(counters["largest_target"], target)
         for k in range(N_TRENDS):
-            learn_trend(forest, k, terms, target, weight)
+            learn_trend(forest, k, terms, target, weight, lateness)
         count_profiles(forest, x, target, weight)
         count_cosines(forest, 0, terms[RAW], smooth["n_learned"])
         smooth["n_learned"] += 1
@@ -141,9 +146,11 @@ def take_voters(forest: Forest, votes: Array, i: int, voters: Array) -> float:
 
 
 @helper
-def learn_trend(forest: Forest, k: int, terms: Array, target: float, weight: float) -> None:
+def learn_trend(
+    forest: Forest, k: int, terms: Array, target: float, weight: float, lateness: float
+) -> None:
     """Learn a sample in a trend."""
-    decay, n, x = FAST_DECAY, 1 + 2 * n_slots_of(forest), terms[FAST_TERMS]
+    decay, n, x = slowed_decay(FAST_DECAY, lateness), 1 + 2 * n_slots_of(forest), terms[FAST_TERMS]
     coefficients, covariance = forest.fast[0], forest.fast_covariance
     if k == SMOOTH:
         decay, n, x = SMOOTH_DECAY, 1 + N_WAVES + n_slots_of(forest), terms[SMOOTH_TERMS]

@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from river_amf.kernels.lateness import lateness_of, set_fading
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Record, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import allocating, helper, hot, kernel
 from river_amf.kernels.tree import estimates, gains
@@ -55,7 +56,7 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
         node = tree.nodes[unsigned(index)]
         p = (tree.counts[unsigned(index), label] + a) / (node["n_samples"] + total)
         share = 0.0
-        if tree.settings["fades"]:
+        if tree.state["fades"]:
             share = tree.faded[unsigned(index), FADED_SHARE]
             p = estimates.learn_faded(tree.settings, tree.faded[unsigned(index)], label, p)
         if is_leaf(node):
@@ -75,7 +76,7 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
         tree.counts[unsigned(index), label] += 1.0
         node["n_samples"] += 1.0
         index = node["parent"]
-    if tree.settings["fades"]:
+    if tree.state["fades"]:
         estimates.note_share(tree.state, faded_share)
 
 
@@ -98,7 +99,7 @@ def aggregate_any_weight(
         count = tree.counts[index, label]
         log_p = estimates.log_score(tree.settings, count, n_samples, weight)
         share = 0.0
-        if tree.settings["fades"]:
+        if tree.state["fades"]:
             share = tree.faded[index, FADED_SHARE]
             log_p = estimates.learn_faded_weight(
                 tree.settings, tree.faded[index], label, log_p, weight
@@ -120,7 +121,7 @@ def aggregate_any_weight(
         tree.counts[index, label] = count + weight
         node["n_samples"] = n_samples + weight
         index = node["parent"]
-    if tree.settings["fades"]:
+    if tree.state["fades"]:
         estimates.note_share(tree.state, faded_share)
 
 
@@ -139,7 +140,7 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
     # A node takes the share sigma(r_v) of the remaining mass and passes on the rest; the leaf takes
     # everything that is left. Without aggregation, the leaf alone predicts.
     settings, nodes, branches = forest.settings[0], forest.nodes[t], forest.branches[t]
-    counts, faded = forest.counts[t], forest.faded[t]
+    counts, faded, fades = forest.counts[t], forest.faded[t], forest.trees[t]["fades"]
     n_classes = settings["n_classes"]
     total = settings["total_dirichlet"]
     index = forest.trees[t]["root"]
@@ -154,7 +155,7 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
         ends = is_end(node, rest, reach)
         part = mass if ends else part
         if part > 0.0:
-            if settings["fades"]:
+            if fades:
                 row = faded[unsigned(index)]
                 of_faded = part * row[FADED_SHARE]
                 part -= of_faded
@@ -204,5 +205,8 @@ def recompute_odds(settings: Record, state: Record, nodes: Array, counts: Array)
 @kernel
 def recompute_all_odds(forest: Forest) -> None:
     """Recompute all log-odds, as the number of classes or the Dirichlet parameter has changed."""
+    # With fading, they have no closed form.
     for t in range(len(forest.trees)):
-        recompute_odds(forest.settings[0], forest.trees[t], forest.nodes[t], forest.counts[t])
+        set_fading(forest, t, lateness_of(forest.counters[0]))
+        if not forest.trees[t]["fades"]:
+            recompute_odds(forest.settings[0], forest.trees[t], forest.nodes[t], forest.counts[t])

@@ -14,18 +14,7 @@ import numpy as np
 
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record, Tree
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.state.layout import DELAY, FADED_COUNTS, FADED_SHARE, FADED_SUM
-
-DELAY_SCALE = 10.0  # delay in samples at which the rates of learning from predictions are halved
-LARGEST_DELAY = 100.0  # longer ones count as that, or too little would be learned
-
-
-@hot
-def slowed(weight: float, context: Array) -> float:
-    """Return a weight that shrinks with the delay of a label."""
-    # As that many steps add up before the effect of the first is seen.
-    return weight / (1.0 + min(context[DELAY], LARGEST_DELAY) / DELAY_SCALE)
-
+from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 SCALE = 2.0**512  # the odds of a node are divided by powers of this to stay within float64
 LOG_SCALE = 512 * math.log(2.0)
@@ -36,6 +25,7 @@ FEW_SCALES = 4.0  # after this many divisions, they are 0
 SWITCHING = 0.001  # how far a node's faded share is pulled toward 1/2 at each sample
 LEAST_COUNT = 1e-307  # smaller faded counts become 0, as the Dirichlet parameter is at least 1e-300
 SHARE_MEMORY = 500.0  # the number of samples in the running mean of the faded shares
+CLOSED = 3  # column of `pure` for log weights without fading
 
 
 # ------------------------------------------------------------------------------------------ odds
@@ -133,7 +123,7 @@ def probability(tree: Tree, index: int, label: int) -> float:
     settings, n_samples = tree.settings, tree.nodes[index]["n_samples"]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
     p = (tree.counts[index, label] + a) / (n_samples + total)
-    if settings["fades"]:
+    if tree.state["fades"]:
         row = tree.faded[index]
         p_faded = (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
         p += row[FADED_SHARE] * (p_faded - p)
@@ -159,13 +149,13 @@ def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
     settings = forest.settings[0]
     table = forest.pure
     index = int(n_samples) if 0.0 <= n_samples < len(table) else 0  # NaN in a forged file
-    if index == n_samples and not math.isnan(table[index, 0]):
-        return table[index, 0]
+    if index == n_samples and not math.isnan(table[index, CLOSED]):
+        return table[index, CLOSED]
     loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
     loss -= math.lgamma(n_samples + settings["dirichlet"]) - settings["lgamma_dirichlet"]
     log_w = tempered(settings, -loss) if n_samples > 0.0 else 0.0
     if index == n_samples:
-        table[index, 0] = log_w
+        table[index, CLOSED] = log_w
     return log_w
 
 

@@ -279,7 +279,7 @@ def weigh_faded_cell(
     # With fading, there is no closed form: the members are replayed in order of arrival, and their
     # faded counts are written to the node if it is new.
     settings = tree.settings
-    if not settings["fades"]:
+    if not tree.state["fades"]:
         return estimates.log_weight_of_pure(forest, tree.nodes[index]["n_samples"])
     n_members, n_plain = 0, 0
     for i in range(len(expansion.members) - 1):

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 
+from river_amf.kernels.lateness import slowed_rate
 from river_amf.kernels.numba_tools.arrays import NONE, UNLISTED, Array, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.state.layout import DELAY, LATENESS
 
 RECENT_RATE = 0.02  # of the running mean of a tree's recent losses
 USUAL_RATE = 0.001  # of the long-run mean of its losses
@@ -26,25 +28,32 @@ def may_restart(settings: Record, t: int) -> bool:
 
 
 @hot
-def count_loss(state: Record, loss: float, weight: float) -> None:
+def recent_rate(context: Array) -> float:
+    """Return the rate of the running mean of recent losses."""
+    lateness = context[LATENESS] if context[DELAY] > 0.0 else 0.0
+    return max(slowed_rate(RECENT_RATE, lateness), USUAL_RATE)
+
+
+@hot
+def count_loss(state: Record, loss: float, weight: float, context: Array) -> None:
     """Count a loss in the two running means of a tree."""
     trust = min(weight, 1.0)
     n_losses = state["n_losses"] + trust
     recent, usual = state["recent_loss"], state["usual_loss"]
-    recent += (loss - recent) * max(trust * RECENT_RATE, trust / n_losses)
+    recent += (loss - recent) * max(trust * recent_rate(context), trust / n_losses)
     usual += (loss - usual) * max(trust * USUAL_RATE, trust / n_losses)
     state["n_losses"] = n_losses
     state["recent_loss"], state["usual_loss"] = recent, usual
 
 
 @hot
-def is_outdated(settings: Record, state: Record) -> bool:
+def is_outdated(settings: Record, state: Record, context: Array) -> bool:
     """Return whether the recent losses of a tree are far above its usual ones."""
     # By drift_threshold standard errors, and by more than a few rare labels would cause.
     if state["n_losses"] <= LEAST_LOSSES:
         return False
-    recent, usual = state["recent_loss"], state["usual_loss"]
-    variance = max(usual * (1.0 - usual), LEAST_VARIANCE) * RECENT_RATE / (2.0 - RECENT_RATE)
+    recent, usual, rate = state["recent_loss"], state["usual_loss"], recent_rate(context)
+    variance = max(usual * (1.0 - usual), LEAST_VARIANCE) * rate / (2.0 - rate)
     surplus = max(settings["drift_threshold"] * math.sqrt(variance), LEAST_SURPLUS)
     return recent - usual > surplus
 

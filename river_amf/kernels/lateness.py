@@ -1,0 +1,72 @@
+"""How late labels come, and what that slows down (DESIGN.md: delayed labels).
+
+The lateness of a label is half the sum of the samples learned and the predictions made since its
+own prediction: D for a constant delay of D, and half the size of a batch. Its running mean over
+labels is what adapts takes its time scale from.
+"""
+
+from __future__ import annotations
+
+import math
+
+from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
+from river_amf.kernels.numba_tools.compilation import hot
+from river_amf.state.layout import DELAY
+
+RATE = 0.02  # of the running mean
+AT_ONCE = 1.0  # a smaller mean counts as 0
+UNKNOWN = 1000.0  # after FEW samples, until a label has had a prediction
+FEW = 20
+MEMORIES = 5.0  # what adapts remembers at least so many times the lateness
+ERRORS_KEPT = 30.0  # lateness at which recent errors are of little use
+DELAY_SCALE = 10.0  # delay in samples at which the rates of learning from predictions are halved
+LARGEST_DELAY = 100.0  # longer ones count as that, or too little would be learned
+
+
+@hot
+def lateness_of(counters: Record) -> float:
+    """Return how late labels are, in samples, 0 if they come at once."""
+    lateness = counters["lateness"]
+    if lateness < 0.0:
+        return UNKNOWN if counters["n_learned"] >= FEW else 0.0
+    return lateness if lateness >= AT_ONCE else 0.0
+
+
+@hot
+def count_lateness(counters: Record) -> None:
+    """Count the lateness of the newest label in the mean, if it had a prediction."""
+    newest, mean = counters["newest_lateness"], counters["lateness"]
+    if newest >= 0.0:
+        counters["lateness"] = newest if mean < 0.0 else mean + RATE * (newest - mean)
+        counters["newest_lateness"] = -1.0
+
+
+@hot
+def slowed_rate(rate: float, lateness: float) -> float:
+    """Return a rate of learning, for a memory of at least some times the lateness."""
+    return rate / (1.0 + MEMORIES * rate * lateness)
+
+
+@hot
+def slowed_decay(decay: float, lateness: float) -> float:
+    """Return a decay, for such a memory."""
+    return 1.0 - slowed_rate(1.0 - decay, lateness) if lateness > 0.0 else decay
+
+
+@hot
+def kept_errors(lateness: float) -> float:
+    """Return which part of recent errors still counts."""
+    return math.exp(-lateness / ERRORS_KEPT)
+
+
+@hot
+def slowed(weight: float, context: Array) -> float:
+    """Return a weight that shrinks with the delay of a label."""
+    # As that many steps add up before the effect of the first is seen.
+    return weight / (1.0 + min(context[DELAY], LARGEST_DELAY) / DELAY_SCALE)
+
+
+@hot
+def set_fading(forest: Forest, t: int, lateness: float) -> None:
+    """Set whether a tree fades: those with even indices do only while labels come at once."""
+    forest.trees[t]["fades"] = forest.settings[0]["fades"] and (t % 2 == 1 or lateness == 0.0)
