@@ -46,6 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
         task=stream.task,
         record=arguments.html is not None,
         delay=arguments.delay,
+        batch=arguments.batch,
+        moment=arguments.moment,
     )
     try:
         print(*options.title_lines(stream, arguments), comparison, sep="\n", flush=True)
@@ -53,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.csv is not None:
             comparison.table.to_csv(arguments.csv, lineterminator="\n")
         if arguments.html is not None:
-            report_of(comparison, arguments.seed).save(arguments.html)
+            report_of(comparison, vars(arguments)).save(arguments.html)
     if comparison.interrupt is not None:
         raise comparison.interrupt
     return int(all(comparison.runs[name].has_failed for name in models or comparison.runs))

@@ -16,7 +16,7 @@ from river_amf.evaluation import EvaluationError, Stream
 from river_amf.evaluation.comparison import TITLES, WINDOWS, cell_text, comparison_of
 from river_amf.evaluation.metrics import make_metrics
 from river_amf.evaluation.models import TASKS, describe
-from river_amf.evaluation.prequential import Step, round_interval, warm_up_model
+from river_amf.evaluation.prequential import Step, round_interval, schedule_of, warm_up_model
 from river_amf.evaluation.recording import Run
 from river_amf.evaluation.report import report_of
 from river_amf.evaluation.streams import ROWS
@@ -25,7 +25,7 @@ from river_amf.state.layout import CLASSIFICATION
 
 DESCRIPTION = (
     "Run one model over a stream: it predicts each sample, then learns it, and metrics are printed"
-    " along the way. After Ctrl-C or a row that cannot be read, the results so far are kept."
+    " along the way. Results are kept after Ctrl-C or a bad row."
 )
 
 
@@ -45,14 +45,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Check everything that can be checked beforehand, run, and return the exit status."""
     options.check_outputs(arguments, "predictions", "save", "html")
     stream, is_recorded = options.load_chosen(arguments), arguments.html is not None
-    if is_recorded:  # the windows of a page depend on the number of samples
-        stream = stream.complete()
+    if is_recorded or not f"{arguments.delay}{arguments.batch}".isdigit():
+        stream = stream.complete()  # for the windows of a page, or the times of all samples
+    schedule = schedule_of(stream, arguments.delay, arguments.batch, arguments.moment)
     metrics = make_metrics(arguments.metrics, stream)
     model = _make_model(arguments, stream)
     window = round_interval(stream.n_samples, WINDOWS) if is_recorded else 0
     naive_baselines = TASKS[stream.task].naive_baselines
     runs = {
-        name: Run(metrics, window, records=is_recorded, delay=arguments.delay)
+        name: Run(metrics, schedule, window, records=is_recorded)
         for name in dict.fromkeys((arguments.model, *naive_baselines))
     }
     *titles, last = options.title_lines(stream, arguments)
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
             persistence.save_with_notes(model, arguments.save, notes)
         if is_recorded and runs[arguments.model].n_samples:
             comparison = comparison_of(stream, runs, naive_baselines)
-            report_of(comparison, arguments.seed).save(arguments.html)
+            report_of(comparison, vars(arguments)).save(arguments.html)
     return 0
 
 

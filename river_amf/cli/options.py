@@ -33,7 +33,9 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--shuffle", action="store_true", help="mix the rows of a file that has no order")
     add("--seed", type=int, metavar="N", default=1, help="of the model and of --shuffle (1)")
-    add("--delay", type=int, metavar="N", default=0, help="predictions until a label comes (0)")
+    add("--delay", metavar="N", default=0, help="predictions, or 12h, until a label comes (0)")
+    add("--batch", metavar="N", default=0, help="predict N rows, or those of 1d, then learn them")
+    add("--moment", metavar="COLUMN", help="with dates for these times, if several have")
     add("--metrics", **LIST, help="further ones of river, such as MacroF1 or MAPE")
     add("--html", metavar="PAGE", help="write a page with figures along the stream")
     hidden = (a.option_strings[0] for a in parser._actions if a.help == argparse.SUPPRESS)

@@ -16,9 +16,9 @@ from tqdm import tqdm
 from river_amf.evaluation.loading import read_pairs, read_source
 from river_amf.evaluation.metrics import Metric, make_metrics
 from river_amf.evaluation.models import FORESTS, TASKS, Maker, Model, by_name, of_models
-from river_amf.evaluation.prequential import round_interval, warm_up_model
+from river_amf.evaluation.prequential import round_interval, schedule_of, warm_up_model
 from river_amf.evaluation.recording import Run
-from river_amf.evaluation.streams import Sample, Stream
+from river_amf.evaluation.streams import Sample, Stream, Wait
 from river_amf.evaluation.usage_errors import StreamFailure
 from river_amf.inputs.kinds import printable
 from river_amf.parameters import flag, integer
@@ -104,7 +104,9 @@ def compare(
     seed: int | None = None,
     progress: bool = False,
     task: Task | None = None,
-    delay: int = 0,
+    delay: Wait = 0,
+    batch: Wait = 0,
+    moment: str | None = None,
     record: bool = False,
 ) -> Comparison:
     """Run models over one stream, test-then-train, and compare their results.
@@ -144,7 +146,13 @@ def compare(
         of the models, or else of the stream, as in `load_stream`.
     delay
         Number of predictions after which the label of a sample comes, its own included, as in
-        river. With 0 or 1 it comes at once.
+        river. With 0 or 1 it comes at once, and with a duration (`"1w"`, `"1d"`, `"12h"`,
+        `"90min"`, `"30s"` or a timedelta) before the first sample that is so much later.
+    batch
+        Number of samples that are predicted before they are learned, or a duration: `"1d"` for
+        those of a calendar day. Labels that are delayed are learned when a later batch begins.
+    moment
+        Feature with the dates of durations, in order, without offsets; by default that of a file.
     record
         Whether to record what `report` shows, with its models.
 
@@ -152,11 +160,14 @@ def compare(
     --------
     >>> import pandas as pd
     >>> from river.datasets import TrumpApproval
-    >>> from river_amf import evaluation
+    >>> from river_amf import AMFRegressor, date_features, evaluation
     >>> frame = pd.DataFrame([{"approval": y, **x} for x, y in TrumpApproval()])
     >>> comparison = evaluation.compare(frame, ["knn", "amf"], target="approval", seed=1)
     >>> comparison.table["MAE"].idxmax()
     'mean'
+    >>> frame["day"] = pd.to_datetime(frame.pop("ordinal_date") - 719_163, unit="D")
+    >>> model = date_features | AMFRegressor(seed=1)
+    >>> late = evaluation.compare(frame, model, target="approval", delay="1w", moment="day")
     """
     integer(1, optional=True)("window", window)
     integer(1, optional=True)("limit", limit)
@@ -169,7 +180,8 @@ def compare(
     makers = {name: chosen.maker(name, model, stream, seed) for name, model in named.items()}
     columns = make_metrics(metrics or (), stream)
     window = window or round_interval(stream.n_samples, WINDOWS)
-    runs = {name: Run(columns, window, records=record, delay=delay) for name in makers}
+    schedule = schedule_of(stream, delay, batch, moment)
+    runs = {name: Run(columns, schedule, window, records=record) for name in makers}
     naive = tuple(name for name in chosen.naive_baselines if named[name] == name)
     interrupt = None
     try:

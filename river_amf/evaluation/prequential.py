@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import bisect
+import datetime as dt
 import functools
 import inspect
 import itertools
 import math
+import re
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from river import base, compose
 
 from river_amf import kernels
 from river_amf.classifier import AMFClassifier
-from river_amf.evaluation.streams import Features, Label, Sample, Target
+from river_amf.evaluation.streams import Features, Label, Sample, Schedule, Stream, Target, Wait
 from river_amf.evaluation.usage_errors import EvaluationError, error_line
+from river_amf.inputs.dates import date_features
 
 # methods that return the most probable label, by predict_proba_one
 _DERIVED = base.Classifier.predict_one, AMFClassifier.predict_one
+_UNITS = {"": 1, "us": 1, "s": 10**6, "min": 6 * 10**7, "h": 36 * 10**8}
+_UNITS |= {"d": 24 * _UNITS["h"], "w": 168 * _UNITS["h"]}
 
 
 class Step(NamedTuple):
@@ -33,32 +39,75 @@ class Step(NamedTuple):
     seconds: float  # to predict and to learn
 
 
-def test_then_train(model: Any, samples: Iterable[Sample], delay: int = 0) -> Iterator[Step]:
+def test_then_train(
+    model: Any, samples: Iterable[Sample], schedule: Schedule = lambda n: n
+) -> Iterator[Step]:
     """Predict each sample before it is learned, and yield it once it is."""
-    # As in river, a label comes right before the `delay`-th prediction after its own; it is learned
-    # at once with 0 or 1. What a model predicts before the first label is left out, unlike in
-    # river. An error of the model is an EvaluationError with the sample's number.
-    predict, delay, labels = predictor(model), max(delay, 1), set[Any]()
+    # What a model predicts before the first label is left out, unlike in river. An error of the
+    # model is an EvaluationError with the sample's number.
+    predict, n_learned, labels = predictor(model), 0, set[Any]()
     is_regression, waiting = isinstance(model, base.Regressor), deque[tuple[Any, ...]]()
 
-    for n, sample in enumerate(itertools.chain(samples, itertools.repeat(None)), start=1):
+    for n, sample in enumerate(itertools.chain(samples, [None]), start=1):
         if sample is not None:
             x, y = sample
             prediction, uncertainty, seconds = predict(n, x)
-            if n <= delay:
+            if not n_learned:
                 prediction, uncertainty = None, {}
             waiting.append((n, x, y, prediction, uncertainty, y not in labels, seconds))
-        elif not waiting:
-            return
-        if n >= delay or sample is None:
-            number, x, y, prediction, uncertainty, is_new, seconds = waiting.popleft()
-            _, more = timed(number, model.learn_one, x, y)
+        n_due = n - 1 if sample is None else schedule(n)
+        while n_learned < n_due:
+            n_learned, x, y, prediction, uncertainty, is_new, seconds = waiting.popleft()
+            _, more = timed(n_learned, model.learn_one, x, y)
             if not is_regression:
                 labels.add(y)
-            yield Step(number, y, prediction, uncertainty, is_new, seconds + more)
+            yield Step(n_learned, y, prediction, uncertainty, is_new, seconds + more)
 
 
 test_then_train.__test__ = False  # type: ignore[attr-defined]  # or pytest would collect it
+
+
+def schedule_of(
+    stream: Stream, delay: Wait = 0, batch: Wait = 0, moment: str | None = None
+) -> Schedule:
+    """Return when labels are learned, or raise EvaluationError."""
+    # As in river, a label comes before the first sample that is `delay` samples or so much time
+    # later, and not before the next one. It is learned when a batch begins.
+    clocks = list[tuple[Sequence[int], int]]()  # the place of each sample, and the length of a wait
+    for name, wait in {"delay": delay, "batch": batch}.items():
+        if isinstance(wait, dt.timedelta):
+            wait = f"{wait // dt.timedelta(microseconds=1)}us"
+        if (match := re.fullmatch(r"(\d+)(us|s|min|h|d|w|)", str(wait))) is None:
+            wanted = "an integer >= 0 or a duration such as 1d, 12h, 90min or 30s"
+            raise EvaluationError(f"{name} must be {wanted}, got {wait!r}")
+        places = _times(stream, moment) if match[2] else range(2**62)
+        clocks.append((places, int(match[1]) * _UNITS[match[2]]))
+    (delays, least), (batches, length) = clocks
+
+    def schedule(n: int) -> int:
+        begin = bisect.bisect_left(batches, batches[n] - batches[n] % max(length, 1), 0, n)
+        return bisect.bisect_right(delays, delays[begin] - least, 0, begin)
+
+    return schedule
+
+
+def _times(stream: Stream, moment: str | None) -> list[int]:
+    """Return the times of samples since a Monday, in microseconds, or raise EvaluationError."""
+    dates = [name for name, kind in stream.kinds.items() if kind == "date"]  # of a file
+    name = dates[0] if moment is None and len(dates) == 1 else moment
+    if name is None or (dates and name not in dates):
+        wanted = f"one of the dates {dates}" if dates else "a feature with dates"
+        raise EvaluationError(f"moment must be {wanted} of {stream.name}, got {name!r}")
+    times, last = list[int](), -math.inf
+    for row, x, *_ in stream.records():
+        days = date_features(x).get(f"{name}.days", math.nan)
+        if not days >= last:
+            date = dt.datetime(1970, 1, 1) + dt.timedelta(days) if days == days else "no date"
+            where = f"row {row} of {stream.name} has {date} in {name!r}"
+            raise EvaluationError(f"{where}: durations need dates in order (UTC if clocks change)")
+        last = days
+        times.append(round((days + 3) * _UNITS["d"]))
+    return [*times, times[-1]]  # the last one for what follows
 
 
 def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:

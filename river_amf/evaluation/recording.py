@@ -19,13 +19,12 @@ from river_amf.classifier import AMFClassifier
 from river_amf.evaluation.metrics import Metrics, Scores
 from river_amf.evaluation.models import Maker
 from river_amf.evaluation.prequential import Step, last_step, seen_by_last_step, test_then_train
-from river_amf.evaluation.streams import Sample, shorten
+from river_amf.evaluation.streams import Sample, Schedule, shorten
 from river_amf.evaluation.usage_errors import EvaluationError, error_line
 from river_amf.explain.contributions import has_rest
 from river_amf.inputs.encoding import ascending
 from river_amf.inputs.invalid import INVALID
 from river_amf.inspection import contributions, feature_relevance
-from river_amf.parameters import integer
 from river_amf.regressor import AMFRegressor
 
 _MEASURED_EVERY = 4  # windows, the size of a model of river, which takes long
@@ -49,10 +48,9 @@ class Run:
     """
 
     def __init__(
-        self, metrics: Metrics, window: int = 0, *, records: bool = False, delay: int = 0
+        self, metrics: Metrics, schedule: Schedule, window: int = 0, *, records: bool = False
     ) -> None:
-        integer(0)("delay", delay)
-        self.metrics, self.window, self.delay, self._records = metrics, window, delay, records
+        self.metrics, self.window, self.schedule, self._records = metrics, window, schedule, records
         self.status = "not run"  # "ok", or why the run is incomplete
         self.has_failed = False
         self.n_samples = 0
@@ -80,7 +78,7 @@ class Run:
             self.model = make()
             if self._records and isinstance(last_step(self.model), AMFClassifier | AMFRegressor):
                 samples = self._explained(samples)
-            for step in test_then_train(self.model, samples, self.delay):
+            for step in test_then_train(self.model, samples, self.schedule):
                 self._add(step)
                 if on_step is not None:
                     on_step(step)

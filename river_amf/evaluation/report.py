@@ -102,10 +102,10 @@ def report(
     True
     """
     comparison = compare(dataset, models, metrics, **options, record=True)
-    return report_of(comparison, options.get("seed"))
+    return report_of(comparison, options)
 
 
-def report_of(comparison: Comparison, seed: int | None) -> Report:
+def report_of(comparison: Comparison, options: Mapping[str, Any]) -> Report:
     """Return the report of a comparison that has recorded its runs."""
     stream, runs = comparison.stream, comparison.runs
     first = next(iter(runs.values()))
@@ -117,9 +117,9 @@ def report_of(comparison: Comparison, seed: int | None) -> Report:
         "target": stream.target,
         "task": stream.task,
         "rows": f"{stream.n_samples:,}{skipped}",
-        "delay": first.delay or None,
+        **{name: options.get(name) or None for name in ("delay", "batch", "moment")},
         **{f"model {name}": describe(runs[name].model)[:_LONGEST] for name in tables},
-        "seed": seed,
+        "seed": options.get("seed"),
         "version": f"river_amf {__version__}",
         "date": f"{dt.datetime.now():%Y-%m-%d %H:%M}",
     }

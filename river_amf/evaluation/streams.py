@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -23,6 +23,8 @@ Target = Label | base.typing.RegTarget
 
 Features = dict[base.typing.FeatureName, Any]
 Sample = tuple[Features, Any]  # of which the second is a Target
+Wait = int | str | dt.timedelta  # a number of samples, or a duration such as "1d"
+Schedule = Callable[[int], int]  # of the samples predicted so far, how many have been learned
 
 ROWS = 1000  # first rows of standard input, which settle the columns
 MAX_LABELS = 50  # distinct numbers that may be labels

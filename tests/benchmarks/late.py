@@ -69,7 +69,7 @@ MODELS = ["AdaptiveAMF", "scaled", "at-once", "AMF", "mean", "leaves"]
 def classify(stream: str, model: str, delay: int, data: Path) -> tuple[float, float]:
     """Return accuracy and log-loss."""
     samples = list(streams.load(stream, data, ROWS))
-    steps = test_then_train(CLASSIFIERS[model](seed=1), samples, delay + 1)
+    steps = test_then_train(CLASSIFIERS[model](seed=1), samples, lambda n: n - delay)
     hits, losses, labels = [], [], set()
     after_first = itertools.islice(steps, delay + 1, None)
     for (_, learned), step in zip(samples, after_first, strict=False):
@@ -96,7 +96,7 @@ def regress(stream: str, model: str, delay: int, data: Path) -> tuple[float, flo
         samples = hours(HOURS[stream])
     else:
         samples = streams.load(stream, data, ROWS, "regression").samples
-    steps = test_then_train(REGRESSORS[model](seed=1), samples, delay + 1)
+    steps = test_then_train(REGRESSORS[model](seed=1), samples, lambda n: n - delay)
     scored = itertools.islice(steps, max(delay + 1, min(WARM_UP, len(samples) // 4)), None)
     rows = [(s.y, s.prediction, s.uncertainty.lower, s.uncertainty.upper) for s in scored]
     y, prediction, lower, upper = np.array(rows).T
@@ -110,7 +110,7 @@ def errors_after_jump(model: str, seed: int) -> list[float]:
     for n in range(JUMP_AT + JUMP_DELAY + AFTER_JUMP[-2][1] + 1):
         u = draw.random()
         samples.append(({"u": u}, 5.0 * u + draw.gauss(0.0, 0.5) + 10.0 * (n >= JUMP_AT)))
-    steps = test_then_train(REGRESSORS[model](seed=seed), samples, JUMP_DELAY + 1)
+    steps = test_then_train(REGRESSORS[model](seed=seed), samples, lambda n: n - JUMP_DELAY)
     after = itertools.islice(steps, JUMP_AT + JUMP_DELAY + 1, None)
     errors = np.abs([step.y - step.prediction for step in after])
     return [float(errors[start:stop].mean()) for start, stop in AFTER_JUMP]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import functools
 import math
 import re
@@ -27,6 +28,7 @@ from river import (
 
 from river_amf import AMFClassifier, AMFRegressor, baselines, evaluation
 from river_amf.evaluation import EvaluationError, compare, load_stream
+from river_amf.evaluation.prequential import schedule_of
 
 SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]
 NUMBERS = [({"a": i * 7 % 10, "b": i % 3}, 100.0 + i * 7 % 10 + i % 3 / 4) for i in range(150)]
@@ -144,6 +146,60 @@ def test_labels_are_delayed_as_in_river(delay):
     table = compare(SAMPLES, model, delay=delay).table
     accuracy = evaluate.progressive_val_score(SAMPLES, model, metrics.Accuracy(), delay=delay)
     assert table["accuracy"]["GaussianNB"] == accuracy.get()
+
+
+TIMES = [dt.datetime(2024, 5, 18) + dt.timedelta(hours=i // 3 * 5) for i in range(40)]  # Saturday
+TIMED = [({"day": time, **x}, y) for time, (x, y) in zip(TIMES, SAMPLES, strict=True)]
+BAYES = compose.Discard("day") | naive_bayes.GaussianNB()
+
+
+@pytest.mark.parametrize("hours", [0, 1, 5, 24, 50])
+def test_labels_are_delayed_in_time_as_in_river(hours):
+    delay = {"moment": "day", "delay": dt.timedelta(hours=hours)}
+    table = compare(TIMED, {"m": BAYES}, **delay).table
+    accuracy = evaluate.progressive_val_score(TIMED, BAYES.clone(), metrics.Accuracy(), **delay)
+    assert table["accuracy"]["m"] == accuracy.get()
+    same = compare(TIMED, {"m": BAYES}, moment="day", delay=f"{60 * hours}min").table
+    assert same["accuracy"]["m"] == table["accuracy"]["m"]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"batch": 15}, [0, 15, 15, 30, 30]),
+        ({"batch": "1d"}, [0, 15, 15, 30, 30]),
+        ({"batch": "1w"}, [0, 0, 0, 30, 30]),  # from Monday on
+        ({"batch": 15, "delay": 20}, [0, 0, 0, 11, 11]),
+        ({"batch": dt.timedelta(1), "delay": 20}, [0, 0, 0, 11, 11]),
+        ({"batch": "1d", "delay": "25h"}, [0, 3, 3, 18, 18]),
+    ],
+)
+def test_batch_is_predicted_before_it_is_learned(options, expected):
+    schedule = schedule_of(evaluation.Stream("toy", TIMED), **options, moment="day")
+    assert [schedule(n) for n in (14, 15, 29, 30, 40)] == expected
+
+
+@pytest.mark.parametrize(
+    ("last", "options", "message"),
+    [
+        (
+            "2024-05-16",
+            {"moment": "a"},
+            "row 4 of t.csv has 2024-05-16 00:00:00 in 'a': .* in order",
+        ),
+        ("NA", {"moment": "a"}, "row 4 of t.csv has no date in 'a'"),
+        ("2024-05-17", {}, r"moment must be one of the dates \['a', 'b'\] of t.csv, got None"),
+        ("2024-05-17", {"moment": "y"}, r"one of the dates \['a', 'b'\] of t.csv, got 'y'"),
+        ("2024-05-17", {"delay": "1y"}, "duration such as 1d, 12h, .* got '1y'"),
+    ],
+)
+def test_bad_time_is_named(last, options, message, tmp_path):
+    path, row = tmp_path / "t.csv", "2024-05-17,2024-05-17"
+    path.write_text(f"a,b,y\n{row},0\n{row},\n{row},1\n{last},2024-05-17,1\n")
+    with pytest.raises(EvaluationError, match=message):
+        compare(path, "knn", target="y", **{"delay": "1d"} | options)
+    with pytest.raises(EvaluationError, match="a feature with dates of list, got None"):
+        compare(TIMED, BAYES, batch="1d")
 
 
 class Early(dummy.PriorClassifier):
@@ -299,7 +355,7 @@ RINGS = evaluation.Stream("s", NUMBERS, task="regression", target="y")
         (SAMPLES, "knn", {"metrics": [metrics.ConfusionMatrix]}, EvaluationError, "Matrix must"),
         (three_labels(9), "knn", {"metrics": ["F1"]}, EvaluationError, "MacroF1 takes any"),
         (SAMPLES, "knn", {"task": "clustering"}, ValueError, "task must be 'classification' "),
-        (SAMPLES, "knn", {"delay": -1}, ValueError, "delay must be an integer >= 0, got -1"),
+        (SAMPLES, "knn", {"delay": -1}, ValueError, "delay must be an integer >= 0 or a .* got -1"),
         (SAMPLES, "knn", {"window": 0}, ValueError, "window must be "),
     ],
 )

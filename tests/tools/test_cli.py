@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 import signal
@@ -70,6 +71,21 @@ def test_naive_baselines_are_those_of_compare(name, column, run):
         table[column].to_list(), abs=1e-4
     )
     assert all(row["us/sample"] > "0" and row["memory"].endswith("B") for row in rows.values())
+
+
+@pytest.mark.parametrize("options", [{"delay": "2d"}, {"batch": "1d", "delay": "36h"}])
+def test_labels_of_a_file_come_late(options, run, write, monkeypatch):
+    lines = [f"{i * 7 % 50},2024-05-{i // 11 + 1:02},{i * 7 % 50 > 30}\n" for i in range(300)]
+    text = "months,since,churn\n" + "".join(lines)
+    path, words = write(text), [f"--{name}={value}" for name, value in options.items()]
+    expected = evaluation.report(path, "gaussian-nb", **options)
+    accuracy = [f"{value:.4f}" for value in expected.table["accuracy"]]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    for source, option in ((path, "--model"), ("-", "--model"), (path, "--models")):
+        command = "compare" if option == "--models" else "evaluate"
+        _, table = rows_of(run(command, source, option, "gaussian-nb", *words)[1])
+        assert [row["accuracy"] for row in table.values()][-3:] == accuracy
+    assert expected.facts["delay"] == options["delay"]
 
 
 def test_first_line_shows_what_was_understood(run, write):
@@ -157,7 +173,7 @@ def test_help_and_version(run, monkeypatch):
         ("evaluate a\0b", "no stream or file 'a\\x00b'"),
         ("evaluate TABLE --metrics F1", "F1 needs labels True/False or 0/1, but tab"),
         ("evaluate Bananas --limit 0", "argument --limit: invalid positive_int value: '0'"),
-        ("evaluate Bananas --delay -1", "delay must be an integer >= 0, got -1"),
+        ("evaluate Bananas --delay -1", "delay must be an integer >= 0 or a duration such as 1d,"),
         ("evaluate Bananas --predictions no/p.csv", "No such file or directory: 'no/p.csv'"),
         ("evaluate TABLE --predictions TABLE", "is the input, or written by another option"),
         (

@@ -1,5 +1,6 @@
 """The recipes for a log: killed at random moments, a service has learned each row once."""
 
+import datetime
 import io
 import itertools
 import json
@@ -13,8 +14,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import recipes
+from river import compose
 
-from river_amf import AdaptiveAMFRegressor
+from river_amf import AdaptiveAMFRegressor, evaluation
 
 pytestmark = pytest.mark.slow
 
@@ -216,6 +218,16 @@ def test_counts_are_never_predicted_below_0(names):
         model.learn_one(x, y)
         plain.learn_one(x, y)
     assert n_below > 20
+
+
+def test_accuracy_of_the_day_after_is_ours(names):
+    (asked, *_), labels = days()
+    first = datetime.datetime(2024, 5, 17)
+    times = [first + datetime.timedelta(hours=3 * n) for n in range(100)]
+    rows = [({"day": time, **x}, labels[key]) for time, (key, x) in zip(times, asked, strict=True)]
+    model = compose.Discard("day") | names["new"]()
+    table = evaluation.compare(rows, {"new": model}, moment="day", delay="1d").table
+    assert names["accuracy_of_the_day_after"](rows) == table["accuracy"]["new"]
 
 
 @pytest.mark.soak
