@@ -26,7 +26,7 @@ SHORTER_LIST = 512  # lower bound of that maximum if max_nodes limits the memory
 
 FIRST_ERRORS = 10.0  # weight of the normal law that the counts of errors begin with
 FIRST_LINEAR_WEIGHT = 0.1  # weight in the vote that a linear model begins with
-FIRST_PLAIN_SHARE = 0.1  # of plain trees, where labels are late
+FIRST_PLAIN_SHARE = 0.2  # of plain trees, where labels are late
 
 NO_LIMIT = 2**31 - 1  # 32-bit links
 

@@ -13,6 +13,10 @@ regressors, R2 and the share of targets in 90 % intervals, both after row 1 100.
 
 `hours-k` has one feature, a number below k, whose rows repeat: in turn from 24 on, else at random.
 
+With `--batches 30 300`, instead rows are predicted and then learned in batches of so many: the
+first 20 000 rows of classifiers, log-loss from the later of row 1 000 and the second batch on. ARF
+and a logistic regression are those of river.
+
 With `--jump`, instead the mean absolute error after a jump of 20 sigma, by rows after the first
 label that has jumped: y = 5 u + noise, a delay of 100, mean of seeds 1 to 5.
 """
@@ -29,13 +33,20 @@ import streams
 from river import compose, preprocessing
 from runs import loss_of
 
-from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    baselines,
+)
 from river_amf.evaluation.prequential import test_then_train
 
 LABELS = ("elec2", "weather", "rialto", "letter", "bank")
 TARGETS = ("MetroTraffic", "elevators", "bike", "abalone", "fried")
 HOURS = {f"hours-{k}": k for k in (1, 3, 24, 168)}
 AFTER_JUMP = [(0, 25), (25, 50), (50, 100), (100, 200), (200, 500), (25, 200)]
+IN_BATCHES = ("elec2", "weather", "rialto", "adult", "airlines", "gmsc", "letter")
 JUMP_AT, JUMP_DELAY = 2_000, 100
 DELAYS = [0, 10, 100, 1_000]
 ROWS = 8_000
@@ -63,6 +74,7 @@ REGRESSORS = {
     "mean": functools.partial(AdaptiveAMFRegressor, vote="mean"),
     "leaves": functools.partial(AMFRegressor, use_aggregation=False),
 }
+ALONE = {"ARF": "arf", "logistic": "logistic"}  # models of river, by our names for them
 MODELS = ["AdaptiveAMF", "scaled", "at-once", "AMF", "mean", "leaves"]
 
 
@@ -78,6 +90,19 @@ def classify(stream: str, model: str, delay: int, data: Path) -> tuple[float, fl
         if step.y in labels:
             losses.append(loss_of(step.y, step.uncertainty, labels))
     return float(np.mean(hits)), float(np.mean(losses))
+
+
+def classify_batches(stream: str, model: str, size: int, data: Path) -> float:
+    """Return the log-loss."""
+    samples = list(streams.load(stream, data, 20_000))
+    make = baselines.classifiers(1)[ALONE[model]] if model in ALONE else None
+    classifier = make() if make else CLASSIFIERS[model](seed=1)
+    labels, losses = set(), []
+    for step in test_then_train(classifier, samples, lambda n: (n - 1) // size * size):
+        if step.n > max(1_000, size) and not step.is_new:
+            losses.append(loss_of(step.y, step.uncertainty, labels))
+        labels.add(step.y)
+    return float(np.mean(losses))
 
 
 def hours(k: int) -> list[tuple[dict[str, float], float]]:
@@ -122,6 +147,7 @@ def main(argv: list[str] | None = None) -> int:
     streams.add_names(parser, "--models", MODELS, MODELS)
     parser.add_argument("--delays", type=int, nargs="+", default=DELAYS)
     parser.add_argument("--jump", action="store_true")
+    parser.add_argument("--batches", type=int, nargs="+", metavar="ROWS")
     arguments = parser.parse_args(argv)
     streams.print_versions()
     if arguments.jump:
@@ -129,6 +155,13 @@ def main(argv: list[str] | None = None) -> int:
         for model in (name for name in arguments.models if name in REGRESSORS):
             errors = np.mean([errors_after_jump(model, seed) for seed in range(1, 6)], axis=0)
             streams.print_row((model, *(f"{error:.2f}" for error in errors)))
+        return 0
+    if arguments.batches:
+        names = streams.available(IN_BATCHES, arguments.data)
+        streams.print_header("batches of", "model", *names)
+        for size, model in itertools.product(arguments.batches, (*CLASSIFIERS, *ALONE)):
+            losses = (classify_batches(name, model, size, arguments.data) for name in names)
+            streams.print_row((size, model, *(f"{loss:.3f}" for loss in losses)))
         return 0
     names = [name for name in arguments.streams if name in HOURS]
     names = (

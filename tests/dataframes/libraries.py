@@ -124,8 +124,8 @@ def assert_learns(library, blocks, **parameters):
     model, alone, reader, labeler, twin = (fresh(**parameters) for _ in range(5))
     for X, y, w in blocks:
         assert model.learn_many(X, y, w) is None
-        for k, x in enumerate(library.rows(X)):
-            alone.learn_one(x, [*y][k], 1.0 if w is None else [*w][k])
+        for i, (x, target) in enumerate(zip(library.rows(X), y, strict=True)):
+            alone.learn_one(x, target, 1.0 if w is None else w[i])
         predicted = predict_then_learn(reader, X, y, w)
         answers = learn(twin, library.rows(X), y, w)
         assert_answers(library, predicted, twin, answers)
