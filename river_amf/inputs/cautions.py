@@ -6,7 +6,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ _N_COUNTED = 64  # samples
 _WARNED: set[str] = set()  # of what is not about one model
 
 # what else than a feature there may have been a warning of
-IGNORED, FEW, LOST = object(), object(), object()
+IGNORED, FEW, LOST, UNKNOWN = object(), object(), object(), object()
 
 
 def warn_of_numbers(features: Any, new: Sequence[tuple[Hashable, Hashable]]) -> None:
@@ -64,6 +64,16 @@ def warn_of_ignored(names: Sequence[Hashable], n_features: int, warned: set[Hash
             f"one: there are {n_features} already, the most that max_features allows"
         )
         warned.add(IGNORED)  # last, as a warning may be raised as an error
+
+
+def warn_of_unknown(names: Collection[Hashable], schema: Any) -> None:
+    """Warn of a sample to predict if it has features, but none that was learned; once."""
+    if UNKNOWN in schema.warned or not (names and len(schema)):
+        return
+    if not any(map(schema.is_known, names)):
+        got, known = (shown(next(iter(some))) for some in (names, schema))
+        warn(f"no feature, such as {got}, is known, so all are ignored; {known} was learned")
+        schema.warned.add(UNKNOWN)
 
 
 def warn_of_lost(warned: set[Hashable]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from river_amf.inputs.cautions import warn_of_unknown
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import is_missing
@@ -110,6 +111,7 @@ def encode_to_predict(
     columns: Sequence[Column], n_rows: int, schema: Schema
 ) -> tuple[NDArray[np.float64], Mask]:
     """Encode rows without unknown features; return which of them are odd, too."""
+    warn_of_unknown([column.name for column in columns], schema)
     values, are_odd = np.full((n_rows, len(schema)), np.nan), np.zeros(n_rows, bool)
     for column in columns:
         index = schema.column(column.name)

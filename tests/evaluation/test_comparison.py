@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+import random
 import re
 
 import numpy as np
@@ -24,9 +25,11 @@ from river import (
     stats,
     tree,
 )
+from sklearn.metrics import roc_auc_score
 
 from river_amf import AMFClassifier, AMFRegressor, baselines, evaluation
-from river_amf.evaluation import EvaluationError, compare, load_stream
+from river_amf.evaluation import EvaluationError, Stream, compare, load_stream
+from river_amf.evaluation.metrics import make_metrics
 
 SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]
 NUMBERS = [({"a": i * 7 % 10, "b": i % 3}, 100.0 + i * 7 % 10 + i % 3 / 4) for i in range(150)]
@@ -114,6 +117,16 @@ def test_metrics_of_classifiers_are_those_of_river(name):
         assert math.isnan(row["log-loss"])
     else:
         assert row["CrossEntropy"] == of_river(model, samples, metrics.CrossEntropy())
+
+
+def test_area_under_roc_curve_is_exact(n=2000):
+    rng, metric = random.Random(1), make_metrics(["rocauc"], Stream("", SAMPLES))["ROCAUC"]
+    labels = [rng.random() < 0.02 for _ in range(n)]
+    shares = [round(rng.random() * 0.01 + 0.002 * y, 4) for y in labels]
+    assert math.isnan(metric.get())
+    for y, p in zip(labels, shares, strict=True):
+        metric.update(y, {False: 1 - p, True: p})
+    assert metric.get() == pytest.approx(roc_auc_score(labels, shares), abs=1e-12)
 
 
 def test_metrics_of_regressors_are_those_of_river():

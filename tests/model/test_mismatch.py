@@ -76,7 +76,7 @@ def test_first_value_settles_kind():
     ]
     assert model._features.categories("color") == {"red": 0, "?": 1}
     # neither predictions nor samples without weight settle it
-    model.predict_one({"temp": "a"})
+    model.predict_one({"temp": "a", "size": 1.0})
     model.learn_one({"temp": "b"}, 0, w=0)
     learn(model, [{"temp": 1.0}])
     assert kinds_of(model) == {"color": True, "size": False, "temp": False}
@@ -120,6 +120,19 @@ def test_warning_names_caller_or_is_error(call):
     with pytest.warns(MismatchWarning) as record:
         CALLS[call](model)
     assert [warning.filename for warning in record] == [__file__]
+
+
+@forests
+def test_sample_without_known_features_warns_once(kind):
+    model = kind(n_estimators=2, seed=1)
+    model.predict_one({"Zip": 1.0})
+    learn(model, [{"zip": 1.0, "city": "a"}, {"zip": 2.0}])
+    assert not caught(model.predict_one, {}) and not caught(model.predict_one, {"Zip": 1, "zip": 1})
+    frame, twin = pd.DataFrame({"Zip": [1.0, 2.0]}), copy.deepcopy(model)
+    (text,) = caught(twin.predict_many, frame)
+    assert text == "no feature, such as 'Zip', is known, so all are ignored; 'city' was learned"
+    assert caught(model.predict_one, {"Zip": 1.0}) == [text]
+    assert caught(model.predict_many, frame) == caught(twin.predict_one, {"Zip": 1.0}) == []
 
 
 # blocks, and the reference
