@@ -73,7 +73,6 @@ class ROCAUC(metrics.ROCAUC):
     """River's area under the ROC curve, but exact, as ten thresholds miss rare labels."""
 
     def __init__(self) -> None:
-        super().__init__(n_thresholds=2)  # type: ignore[no-untyped-call]  # not used
         self._scores: tuple[Any, Any] = array("d"), array("d")  # of the other label, of True
 
     def update(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:

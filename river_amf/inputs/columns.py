@@ -71,7 +71,7 @@ def _by_value(column: Column, of_values: Sequence[bool]) -> Mask:
 def encode_to_learn(
     columns: Sequence[Column], rows: range, schema: Schema
 ) -> tuple[NDArray[np.float64], list[NewCategory]]:
-    """Encode ordinary rows, up to the first one with a category too many for its feature."""
+    """Encode ordinary rows, up to one with a category that is checked, or one too many."""
     # They are returned with the new categories, in the order of rows and of their codes to come.
     values = np.full((len(rows), len(schema)), np.nan)
     new: list[NewCategory] = []
@@ -95,9 +95,9 @@ def encode_to_learn(
             )
             unknown = np.flatnonzero(table < 0)
             unknown = unknown[np.argsort(first[unknown])]
-            if len(unknown) > coding.n_free:
-                stop = min(stop, int(first[unknown[coding.n_free]]))
-                unknown = unknown[: coding.n_free]
+            if len(unknown) > coding.n_ordinary:
+                stop = min(stop, int(first[unknown[coding.n_ordinary]]))
+                unknown = unknown[: coding.n_ordinary]
             table[unknown] = coding.next_code + np.arange(len(unknown))
             new += [
                 NewCategory(int(first[u]), index, column.name, some[u]) for u in unknown.tolist()
