@@ -64,7 +64,7 @@ def warn_of_values(watched: dict[Hashable, list[Any]], x: Any, reading: Any, sch
         if len(found) >= _MOST_NEW or len(values) - len(found) > _MOST_KNOWN:
             del watched[name]
     for name, category in new.items():
-        if row[name] == CHECKED[1] - 1:
+        if row[name] == CHECKED[1] - 1 and schema.coding(name).n_free:
             watched[name] = []
         elif row[name] == CHECKED[0] - 1:
             first = [*schema.categories(name), category]

@@ -27,9 +27,9 @@ def date_features(x: Any, parse_dates: Collection[Hashable] = ()) -> Any:
     Parameters
     ----------
     x
-        A dict of features, or a dataframe of any library that narwhals supports.
+        A dict of features, or a dataframe of any library that narwhals supports; text stays text.
     parse_dates
-        Names of features whose text is read as dates of ISO 8601, such as `2024-05-17T13:30:00Z`.
+        Names of features whose text is a date all the same, as in `"2024-05-17T13:30:00Z"`.
 
     Returns
     -------

@@ -190,7 +190,6 @@ TEXTS = {
 OTHERS = {
     "a sixth known": lambda i: f"{i - (i % 6 == 5)}x",
     "codes": lambda i: f"{random.Random(i).randrange(400)}",
-    "few long ids": lambda i: f"{i % 50 + 10**17}",
     "leading zeros": lambda i: f"{i % 50:05}.5",
     "pluses": lambda i: f"+{i % 50 + 10**9}.5",
     "parts of hashes": lambda i: f"{i % 50}e10",
@@ -284,11 +283,9 @@ RUNS = [  # labels, and the row of the warning
 @pytest.mark.parametrize("cuts", [[], [1, 20, 120, 150, 240]])
 @pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
 def test_labels_in_single_runs_warn(kind, labels, row, cuts):
-    X, one, many = [{"a": i * i % 7} for i in range(len(labels))], made(kind), made(kind)
-    found = []
+    X, one, many, found = [{"a": i % 7} for i, _ in enumerate(labels)], made(kind), made(kind), []
     for i, sample in enumerate(zip(X, labels, strict=True)):
         one = copy.deepcopy(one) if i in (50, 90) else one  # with one label, nothing is lost
-        one.learn_one(*sample, 0.0)
         found += [(i, text) for text in caught(one.learn_one, *sample)]
     assert [i for i, _ in found] == [row] * (row is not None and kind is AdaptiveAMFClassifier)
     assert all("shuffle" in text and "AMFClassifier" in text for _, text in found)
