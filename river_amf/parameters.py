@@ -190,14 +190,16 @@ class Parameters(CheckedParameters):
                 setattr(cls, name, TABLE[name].constant)
 
     def _idle(self) -> Iterator[str]:
-        """Yield sentences on parameters that have no effect, unless they are the default."""
+        """Yield sentences on parameters without effect, unless they are the default or off."""
         defaults = dict[str, Any]()
         for kind in reversed(type(self).__mro__):  # a class derived from a forest may have others
             defaults |= getattr(vars(kind).get("__init__"), "__kwdefaults__", None) or {}
         for name in self._checks:
             others = TABLE[name].idle or {}
             is_idle = all(getattr(self, n) in values for n, values in others.items())
-            if others and is_idle and getattr(self, name) != defaults[name]:
+            value = getattr(self, name)
+            is_off = value is None or value is False
+            if others and is_idle and not is_off and value != defaults[name]:
                 names = [n for n in others if not n.startswith("_")]
                 listed = " and ".join(f"{n}={getattr(self, n)!r}" for n in names)
                 yield f"{name} has no effect with {listed}"

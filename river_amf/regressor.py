@@ -170,7 +170,10 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
             absent ones count as missing.
         with_interval
             Whether to return an interval (`river.conf.Interval`) instead of a number, as
-            `predict_interval_one` does. River's pipelines pass this argument on.
+            `predict_interval_one` does. River's pipelines pass this argument on. Most wrappers do
+            not, and raise TypeError: call it on the forest in them, for
+            `TargetTransformRegressor` as in `wrapper.regressor.predict_one(x, with_interval=True)`,
+            and transform both ends back.
         level
             Probability that the target is inside the interval, as in `predict_interval_one`.
         kwargs

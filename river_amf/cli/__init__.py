@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = parser.parse_args(argv)
             with warnings.catch_warnings():
                 # reported when the file was read; and advice for which there is no option
-                for text in ("feature .* holds categories, but its first", "there are .* features"):
+                for text in ("feature .* holds categories", "there are .* features", "each label"):
                     warnings.filterwarnings("ignore", text)
                 return int(arguments.run(arguments))
         finally:

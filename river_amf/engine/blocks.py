@@ -25,7 +25,7 @@ from river_amf.engine.growth import Learned, growth_factor, with_ready
 from river_amf.engine.lock import Guarded
 from river_amf.engine.restoring import content_of, engine_of
 from river_amf.engine.settings import Parameters, largest_total
-from river_amf.inputs.cautions import warn_of_numbers
+from river_amf.inputs.cautions import warn_of_order
 from river_amf.inputs.columns import (
     NewCategory,
     encode_to_learn,
@@ -213,25 +213,29 @@ class _Learner:
 
     def _learn_ordinary(self, rows: range) -> None:
         """Learn some rows, none of which is odd; if `predicts`, predict each one before."""
-        engine, stop = self.engine, rows.start
-        if len(rows) >= _MIN_CHUNK_ROWS and not (self.predicts and engine.arena.expects_delays):
-            stop = self._learn_stretch(rows)
-        for row in range(stop, rows.stop):  # few, or a feature holds as many categories as it may
-            self._learn_odd(row)
+        engine, row = self.engine, rows.start
+        is_alone = len(rows) < _MIN_CHUNK_ROWS or (self.predicts and engine.arena.expects_delays)
+        while row < rows.stop:
+            if not (is_alone or engine.is_counting):
+                row = self._learn_stretch(range(row, rows.stop))
+                is_alone = any(coding.n_free == 0 for _, coding in engine.schema.bounded)
+            if row < rows.stop:
+                self._learn_odd(row)
+                row += 1
 
     def _learn_stretch(self, rows: range) -> int:
-        """Learn ordinary rows in chunks, up to the first with a category too many; return it."""
+        """Learn ordinary rows in chunks, up to one where `encode_to_learn` stops; return it."""
         engine = self.engine
         schema, arena = engine.schema, engine.arena
         values, new = encode_to_learn(self.rows.columns, rows, schema)
         n_rows = len(values)
         stop = rows.start + n_rows
         if n_rows:
-            warn_of_numbers(schema, [(feature, category) for *_, feature, category in new])
-            for row in rows[: min(n_rows, engine.width.n_left)]:
-                engine.width.count(self.rows.at(row), schema)
             some = slice(rows.start, stop)
             targets = schema.labels.encode(self.rows.labels, range(rows.start, stop))
+            n_learned = int(arena.n_learned[0])
+            for n, label in enumerate(targets if len(engine.starts) > 1 else ()):
+                warn_of_order(engine.starts, label, n_learned + n, schema, self.parameters)
             block = EncodedBlock(values, targets, self.rows.weights[some], self.answers[some])
             self.n_known[some] = len(schema.labels)
             block.prepare(arena, n_rows, predicts=self.predicts, learns=True)

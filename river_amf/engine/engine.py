@@ -22,7 +22,7 @@ from river_amf.engine.growth import Learned, admitted, with_capacity, with_colum
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
 from river_amf.engine.settings import Parameters, begin, largest_total, schema_of
 from river_amf.explain.experts import ExpertOutputs
-from river_amf.inputs.cautions import Width, warn_of_lost, warn_of_numbers
+from river_amf.inputs.cautions import Width, warn_of_lost, warn_of_order, warn_of_values
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets, no_quantiles
@@ -51,6 +51,8 @@ class Engine(Guarded):
         super().__init__()
         self.learned = Learned(Schema(labels), None)
         self.width = Width()
+        self.watched: dict[Hashable, list[Any]] = {}  # by feature, the values to be counted so far
+        self.starts: list[int] = []  # samples before the run of each label, if there was but one
         self.n_early = 0  # predictions before the first sample, which wait for no labels
         self.is_draft = False  # whether it learns samples that another one will learn
         self.predict, self.learn = _FIRST_CALLS
@@ -101,14 +103,17 @@ class Engine(Guarded):
             label = schema.labels.get(y)
         except TypeError:  # which `Schema.read` raises with a better text
             label = None
-        is_special = weight == 0.0 or self._has_chosen() or self.width.n_left
+        if weight > 0.0 and (label is None or len(self.starts) > 1):
+            n_learned = 0 if arena is None else int(arena.n_learned[0])
+            warn_of_order(self.starts, label, n_learned, schema, parameters)
+        is_special = weight == 0.0 or self._has_chosen() or self.is_counting
         if label is None or is_special or schema.encode(x) is None:
             learned = self.extensible(parameters) if weight > 0.0 or arena is None else self.learned
             reading = learned.schema.read(x, y, weight)
             if weight == 0.0:
                 self._take_pending(reading)
                 return
-            warn_of_numbers(learned.schema, reading.categories)
+            warn_of_values(self.watched, x, reading, learned.schema)
             self.width.count(x, learned.schema)
             if reading.label is None or reading.brings or learned is not self.learned:
                 self._learn_new(learned, reading, weight, parameters)
@@ -118,6 +123,11 @@ class Engine(Guarded):
         assert arena is not None
         self.pending = functools.partial(self.resume, arena.n_learned[0])
         self.finish(None, x, float(label), weight)
+
+    @property
+    def is_counting(self) -> bool:
+        """Whether values of samples are counted for a warning, so that each is learned alone."""
+        return bool(self.width.n_left or self.watched)
 
     def finish(self, status: int | None, x: Any, target: float, weight: float) -> None:
         """Learn the encoded sample, given the answer of the kernel if it has been called."""
@@ -354,7 +364,8 @@ class Engine(Guarded):
         self.settle()
         self.learn_any(x, y, weight, parameters)
         schema, arena = self.learned
-        is_fast = arena is not None and schema.words is None and not self.width.n_left
+        is_fast = arena is not None and schema.words is None and not self.is_counting
+        is_fast = is_fast and len(self.starts) < 2
         if is_fast and self.learn is _FIRST_CALLS[1]:
             self.learn = _fast_learn(self.learned)
 

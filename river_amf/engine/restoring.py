@@ -115,6 +115,7 @@ def engine_of(
     if is_file and arrays:
         validation.check(whole, schema.columns_by_slot)
     engine.learned = Learned(schema, Arena(whole) if arrays else None)
+    engine.starts = [0] * (len(schema.labels) == 1)  # of more labels the order is not known
     return engine
 
 

@@ -60,11 +60,11 @@ def load_stream(
 ) -> Stream:
     r"""Open a stream by name, or read a file.
 
-    Columns of text are categorical. Dates, such as `2024-05-17` or `2024-05-17T13:30:00+02:00`
-    (half past one), become the features of `river_amf.date_features`. An empty field, `?` and the
-    missing values of `pandas.read_csv`, such as `NA` and `null`, are left out of the feature dicts.
-    A file that cannot be used raises EvaluationError; a column that seems odd gives a UserWarning
-    that names the option that helps.
+    Columns of text are categorical, and so are ids of digits, such as `00118`, or more than 15.
+    Dates, such as `2024-05-17` or `2024-05-17T13:30:00+02:00` (half past one), become the features
+    of `river_amf.date_features`. An empty field, `?` and the missing values of `pandas.read_csv`,
+    such as `NA` and `null`, are left out of the feature dicts. A file that cannot be used raises
+    EvaluationError; a column that seems odd gives a UserWarning that names the option that helps.
 
     Parameters
     ----------

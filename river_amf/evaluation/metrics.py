@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
 from river import metrics
 from river.conf import Interval
 from river.metrics import MAE, R2, RMSE, Accuracy, CohenKappa, ConfusionMatrix
@@ -67,6 +69,24 @@ class Width(OfIntervals):
         return y_pred.width
 
 
+class ROCAUC(metrics.ROCAUC):
+    """River's area under the ROC curve, but exact, as ten thresholds miss rare labels."""
+
+    def __init__(self) -> None:
+        self._scores: tuple[Any, Any] = array("d"), array("d")  # of the other label, of True
+
+    def update(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
+        """Count the probability of True."""
+        self._scores[bool(y_true)].append(y_pred.get(True, 0.0))
+
+    def get(self) -> float:
+        """Return how often a True has the larger probability of two samples; in a tie, half."""
+        others, trues = map(np.sort, self._scores)
+        n_pairs = len(others) * len(trues)
+        wins = sum(np.searchsorted(others, trues, side).sum() for side in ("left", "right"))
+        return float(wins / (2 * n_pairs)) if n_pairs else math.nan
+
+
 # the metrics of every table, by column
 TABLES: dict[Task, dict[str, Any]] = {
     CLASSIFICATION: {"accuracy": Accuracy, "kappa": CohenKappa, "log-loss": LogLoss},
@@ -83,7 +103,7 @@ def metrics_of(task: Task) -> dict[str, Any]:
             with suppress(TypeError, NotImplementedError):
                 metric().get()
                 usable[name] = metric
-    return usable
+    return usable if task == REGRESSION else usable | {"ROCAUC": ROCAUC}
 
 
 def make_metrics(chosen: Iterable[Metric], stream: Stream) -> Metrics:

@@ -61,6 +61,8 @@ _ROW = r"""(?:[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n)"""  # with line ends in quotes
 _ATTRIBUTE = r"""(?i)\s*@attribute\s+('[^']*'|"[^"]*"|\S+)\s+(\{)?"""
 
 _MISSING = MISSING_TEXTS - {"-"}  # which may be a label
+# digits that are no number: leading zeros, more than float64 holds, parts of hashes, phone numbers
+_ID = r"0\d\d+|[-+]?\d{16,99}|\d+[eE]\d+|\+\d{7,}"
 _Chooser = Callable[[Sequence[str]], Collection[str]]
 
 
@@ -331,9 +333,10 @@ def _number_options(
     file: IO[str], options: dict[str, Any], layout: Layout, as_text: _Chooser
 ) -> dict[str, Any]:
     """Return arguments of `read_csv` by which columns of plain numbers are, for speed, no texts."""
-    names = [*map(str, _read_csv(file, options | {"nrows": 1}))]
+    first = _read_csv(file, options | {"nrows": ROWS})
+    names, missing = [*map(str, first)], [*_MISSING, *layout["missing"]]
     file.seek(0)
-    texts, missing = as_text(names), [*_MISSING, *layout["missing"]]
+    texts = {*as_text(names), *(n for n in names if first[n].str.fullmatch(_ID).any())}
     na_values = {name: missing for name in names if name not in texts}
     dtype = dict.fromkeys(texts, object)
     return {"names": names, "dtype": dtype, "na_filter": True, "na_values": na_values}
@@ -390,7 +393,8 @@ def settle(
         return column, "date"
     if types.is_extension_array_dtype(column):
         column = column.astype(object)
-    if types.is_numeric_dtype(column) and kind in (None, "number", "boolean"):
+    is_long = kind is None and types.is_integer_dtype(column) and (column.abs() > 2**53).any()
+    if types.is_numeric_dtype(column) and kind in (None, "number", "boolean") and not is_long:
         kind = kind or ("boolean" if types.is_bool_dtype(column) else "number")
         return _finite(_without(missing, column, table), table), kind
     try:
@@ -405,6 +409,8 @@ def settle(
     texts = pd.Series([str(as_category(value)).strip() for value in distinct], dtype=object)
     texts = texts[~texts.isin({*_MISSING, *missing})]
     for name in readers if kind is None else [kind] * (kind != "category"):
+        if kind is None and name == "number" and texts.str.fullmatch(_ID).any():
+            continue
         try:
             values = readers[name](texts, table.layout)
         except ValueError as error:

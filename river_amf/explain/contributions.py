@@ -74,15 +74,15 @@ def contributions(
     Returns
     -------
     Series of floats
-        One by feature, in order of first appearance, named `contribution`. The first is
-        `"baseline"`, what the forest predicts at the roots of its trees and for average inputs of
-        linear models, or with `"permutations"` its mean for the background. With `"path"` and a
-        learned vote the last is `"rest"`: what bounds on linear models and stacks leave, and in a
-        classifier the mixture with plain trees while labels are late. With `absent="zero"`, words
-        that are in no sample here and have no column are left out. Before the first sample there
-        is only a baseline of 0.
+        One by feature, in order of first appearance, by name within a row, named `contribution`.
+        The first is `"baseline"`, what the forest predicts at the roots of its trees and for
+        average inputs of linear models, or with `"permutations"` its mean for the background. With
+        `"path"` and a learned vote the last is `"rest"`: what bounds on linear models and stacks
+        leave, and in a classifier the mixture with plain trees while labels are late. With
+        `absent="zero"`, words that are in no sample here and have no column are left out. Before
+        the first sample there is only a baseline of 0.
 
-    They sum to the prediction: with `vote="mean"` to the probability of the label, with
+        They sum to the prediction: with `vote="mean"` to the probability of the label, with
         `vote="learned"` to log P(label) less the mean of log P over all labels, and for a regressor
         to its target, in the unit of that.
 

@@ -36,7 +36,7 @@ def feature_relevance(model: Any) -> pd.Series:
     -------
     Series of length n_features
         The relevances, as floats named `relevance` and indexed by feature, in order of first
-        appearance. Empty before the first sample.
+        appearance, by name within a row. Empty before the first sample.
 
     Examples
     --------
@@ -84,8 +84,9 @@ def feature_importance(model: Any) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_features, 4)
-        One row per feature, in order of first appearance. The first three columns sum to 1, or are
-        0 before the first split; they are sums over the trees, which all have the same weight.
+        One row per feature, in order of first appearance, by name within a row. The first three
+        columns sum to 1, or are 0 before the first split; they are sums over the trees, which all
+        have the same weight.
 
         - `splits`: share of the splits on the feature.
         - `mass`: share of the mass that these splits pass on to the nodes below them, where each

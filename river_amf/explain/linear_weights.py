@@ -54,7 +54,7 @@ def linear_weights(model: Any) -> pd.DataFrame:
     -------
     DataFrame of shape (n_weights, n_columns)
         For a classifier, one row for each input and label (none before the first sample), in order
-        of first appearance:
+        of first appearance, features by name within a row:
 
         - `linear_model`: `"logistic"`, `"additive"`, `"smooth additive"`, or with
           `absent="zero"` also `"words"`.

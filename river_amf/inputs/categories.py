@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 
+CHECKED = (20, 100)  # how many categories a feature has when they are checked, in its row alone
+
 
 class Categories:
     """The categories of a feature and their codes, with a bound on their number or without.
@@ -39,6 +41,11 @@ class Categories:
     def n_free(self) -> int:
         """How many more categories there may be."""
         return 2**53 if self.bound is None else self.bound - len(self.codes)
+
+    @property
+    def n_ordinary(self) -> int:
+        """How many more there may be before one is too many, or is checked."""
+        return min([self.n_free, *(n - 1 - len(self) for n in CHECKED if n > len(self))])
 
     @property
     def next_code(self) -> int:

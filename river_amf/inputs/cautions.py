@@ -1,17 +1,19 @@
-"""Warnings of likely mistakes: numbers as texts, too many names, few values."""
+"""Warnings of likely mistakes in names, values and labels."""
 
 from __future__ import annotations
 
-import math
+import numbers
 import os
+import re
 import sys
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
 import river
 
+from river_amf.inputs.categories import CHECKED
 from river_amf.inputs.encoding import column_order
 from river_amf.inputs.kinds import is_missing, is_zero, shown
 from river_amf.inputs.labels import Targets
@@ -21,39 +23,89 @@ _INSIDE = tuple(
     str(folder) + os.sep for folder in (Path(__file__).parents[1], Path(river.__file__).parent)
 )
 
-_MANY_CATEGORIES = 20  # of a feature that may be one of numbers
+_NUMBER = re.compile(r"-?(?=\.?\d)(0|[1-9]\d{0,14})?(\.\d*)?(e[-+]\d+)?")  # other than ids
+_MOST_NEW, _MOST_KNOWN = 90, 10  # values after `CHECKED` categories
+_LONG_RUN = 100  # samples
 _MANY_FEATURES = 40  # of which samples may have few values
 _FEW_VALUES, _SMALL_SHARE = 10, 0.1
 _N_COUNTED = 64  # samples
 
 _WARNED: set[str] = set()  # of what is not about one model
 
-# what else than a feature there may have been a warning of
-IGNORED, FEW, LOST = object(), object(), object()
+# what else than a feature there may have been a warning of; the last two in pairs with one
+IGNORED, FEW, LOST, UNKNOWN, ORDER, TEXT, LONG = (object() for _ in range(7))
 
 
-def warn_of_numbers(features: Any, new: Sequence[tuple[Hashable, Hashable]]) -> None:
-    """Warn of each feature whose twentieth category is among the new ones, if all are numbers."""
-    for name in dict.fromkeys(name for name, _ in new):
-        known = features.categories(name) or {}
-        if len(known) >= _MANY_CATEGORIES:
-            continue
-        first = [*dict.fromkeys([*known, *(value for other, value in new if other == name)])]
-        first = first[:_MANY_CATEGORIES]
-        if len(first) == _MANY_CATEGORIES and all(map(_is_number, first)):
-            warn(
-                f"feature {shown(name)} holds categories, but its first {_MANY_CATEGORIES} are all"
-                f" numbers, such as {shown(first[-1])}: pass float(value) if they are numbers"
-                f" (river.stream.iter_csv: converters={{{shown(name)}: float}})"
+def warn_of_values(watched: dict[Hashable, list[Any]], x: Any, reading: Any, schema: Any) -> None:
+    """Warn of integers that are rounded, and of categories that are numbers or hardly come again.
+
+    From the last of the `CHECKED` categories on, values are `watched`, until 90 are new or 11 not.
+    """
+    row, new = reading.row, dict(reading.categories)
+    for name in reading.numeric:
+        if isinstance(x[name], numbers.Integral) and not -(2**53) <= x[name] <= 2**53:
+            text = (
+                f"feature {shown(name)} holds integers beyond 2**53, such as {row[name]:g}, some "
+                "of which are equal as floats: pass str(value) if they are ids, else float(value)"
             )
+            _warn_of((LONG, name), text, schema.warned)
+    for name, values in [*watched.items()]:
+        if (code := row.get(name)) is not None and code == code:
+            values.append(new.get(name))
+        found = [value for value in values if value is not None]
+        if len(found) >= _MOST_NEW:
+            number = "pass float(value) if they are numbers, " * all(map(_is_number, found))
+            text = (
+                f"feature {shown(name)} holds categories, but nearly all of its values differ, such"
+                f" as {shown(found[0])}: {number}parse dates, as date_features(x, "
+                f"parse_dates=[{shown(name)}]) does, split text by BagOfWords, or leave it out"
+            )
+            _warn_of((TEXT, name), text, schema.warned)
+        if len(found) >= _MOST_NEW or len(values) - len(found) > _MOST_KNOWN:
+            del watched[name]
+    for name, category in new.items():
+        if row[name] == CHECKED[1] - 1 and schema.coding(name).n_free:
+            watched[name] = []
+        elif row[name] == CHECKED[0] - 1:
+            first = [*schema.categories(name), category]
+            if all(map(_is_number, first)) and "." in "".join(first):  # others may be codes
+                text = (
+                    f"feature {shown(name)} holds categories, but its first {len(first)} are all"
+                    f" numbers, such as {shown(category)}: pass float(value) if they are numbers"
+                    f" (river.stream.iter_csv: converters={{{shown(name)}: float}})"
+                )
+                _warn_of((TEXT, name), text, schema.warned)
 
 
-def _is_number(category: Hashable) -> bool:
-    """Return whether a category is the text of a number."""
-    try:
-        return isinstance(category, str) and math.isfinite(float(category))
-    except ValueError:
-        return False
+def _is_number(category: Any) -> bool:
+    """Return whether a category is the text of a number, rather than an id."""
+    return isinstance(category, str) and bool(_NUMBER.fullmatch(category.strip()))
+
+
+def warn_of_order(
+    starts: list[int], label: Any, n_learned: int, schema: Any, parameters: Any
+) -> None:
+    """Warn if each label has come in a single run, the last two long ones, and the model forgets.
+
+    `starts` has the samples before the run of each label; it is empty once there is no more to do.
+    """
+    n_labels = len(schema.labels)
+    del starts[n_labels:]  # of a label that was not learned
+    if label is None and len(starts) == n_labels:
+        starts.append(n_learned)
+    elif label is not None and len(starts) > 1:
+        is_last = label == n_labels - 1
+        is_long = min(starts[-1] - starts[-2], n_learned + 1 - starts[-1]) >= _LONG_RUN
+        drifts = parameters.fading_factor is not None or parameters.drift_threshold is not None
+        if is_last and is_long and (drifts or parameters.vote == "learned"):
+            *_, last = schema.labels
+            text = (
+                f"each label has come in a single run, the last {shown(last)}, and this forest "
+                "forgets the others: shuffle rows that have no order, or use AMFClassifier()"
+            )
+            _warn_of(ORDER, text, schema.warned)
+        if is_long or not is_last:
+            starts.clear()
 
 
 def warn_of_ignored(names: Sequence[Hashable], n_features: int, warned: set[Hashable]) -> None:
@@ -66,16 +118,24 @@ def warn_of_ignored(names: Sequence[Hashable], n_features: int, warned: set[Hash
         warned.add(IGNORED)  # last, as a warning may be raised as an error
 
 
+def warn_of_unknown(names: Collection[Hashable], schema: Any) -> None:
+    """Warn of a sample to predict if it has features, but none that was learned; once."""
+    if UNKNOWN in schema.warned or not (names and len(schema)):
+        return
+    if not any(map(schema.is_known, names)):
+        got, known = (shown(next(iter(some))) for some in (names, schema))
+        text = f"no feature, such as {got}, is known, so all are ignored; {known} was learned"
+        _warn_of(UNKNOWN, text, schema.warned)
+
+
 def warn_of_lost(warned: set[Hashable]) -> None:
     """Warn that no label has found its prediction, unless that is among what is `warned` of."""
-    if LOST not in warned:
-        warn(
-            "none of the last labels belongs to a row that was predicted, so all are scored as if "
-            "they came at once: pass learn_one the features that predict_one has had (a transformer"
-            " that learns in between changes them; this model needs no scaler), or set "
-            "max_delayed_labels=0"
-        )
-        warned.add(LOST)
+    text = (
+        "none of the last labels belongs to a row that was predicted, so all are scored as if they "
+        "came at once: pass learn_one the features that predict_one has had (a transformer that "
+        "learns in between changes them; this model needs no scaler), or set max_delayed_labels=0"
+    )
+    _warn_of(LOST, text, warned)
 
 
 class Width:
@@ -112,6 +172,13 @@ class Width:
             )
             schema.warned.add(FEW)
         self.n_left, self._n_values = self.n_left - 1, n_values
+
+
+def _warn_of(key: object, text: str, warned: set[Any]) -> None:
+    """Warn, unless the key is among what is `warned` of."""
+    if key not in warned:
+        warn(text)
+        warned.add(key)  # last, as a warning may be raised as an error
 
 
 def warn_once(text: str) -> None:

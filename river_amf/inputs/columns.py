@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from river_amf.inputs.cautions import warn_of_unknown
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import is_missing
@@ -70,7 +71,7 @@ def _by_value(column: Column, of_values: Sequence[bool]) -> Mask:
 def encode_to_learn(
     columns: Sequence[Column], rows: range, schema: Schema
 ) -> tuple[NDArray[np.float64], list[NewCategory]]:
-    """Encode ordinary rows, up to the first one with a category too many for its feature."""
+    """Encode ordinary rows, up to one with a category that is checked, or one too many."""
     # They are returned with the new categories, in the order of rows and of their codes to come.
     values = np.full((len(rows), len(schema)), np.nan)
     new: list[NewCategory] = []
@@ -94,9 +95,9 @@ def encode_to_learn(
             )
             unknown = np.flatnonzero(table < 0)
             unknown = unknown[np.argsort(first[unknown])]
-            if len(unknown) > coding.n_free:
-                stop = min(stop, int(first[unknown[coding.n_free]]))
-                unknown = unknown[: coding.n_free]
+            if len(unknown) > coding.n_ordinary:
+                stop = min(stop, int(first[unknown[coding.n_ordinary]]))
+                unknown = unknown[: coding.n_ordinary]
             table[unknown] = coding.next_code + np.arange(len(unknown))
             new += [
                 NewCategory(int(first[u]), index, column.name, some[u]) for u in unknown.tolist()
@@ -110,6 +111,7 @@ def encode_to_predict(
     columns: Sequence[Column], n_rows: int, schema: Schema
 ) -> tuple[NDArray[np.float64], Mask]:
     """Encode rows without unknown features; return which of them are odd, too."""
+    warn_of_unknown([column.name for column in columns], schema)
     values, are_odd = np.full((n_rows, len(schema)), np.nan), np.zeros(n_rows, bool)
     for column in columns:
         index = schema.column(column.name)

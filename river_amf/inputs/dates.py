@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -17,7 +17,7 @@ _FIRST_DAY = dt.date(1970, 1, 1).toordinal()
 _DAY = 86_400_000_000  # microseconds
 
 
-def date_features(x: Any) -> Any:
+def date_features(x: Any, parse_dates: Collection[Hashable] = ()) -> Any:
     """Replace dates by numbers: a tree cannot split a date, but it can split a weekday or a month.
 
     A date `day` becomes `day.weekday` (0 is Monday), `day.month`, `day.day_of_year`, and
@@ -28,6 +28,8 @@ def date_features(x: Any) -> Any:
     ----------
     x
         A dict of features, or a dataframe of any library that narwhals supports; text stays text.
+    parse_dates
+        Names of features whose text is a date all the same, as in `"2024-05-17T13:30:00Z"`.
 
     Returns
     -------
@@ -40,7 +42,7 @@ def date_features(x: Any) -> Any:
     TypeError
         If `x` is neither.
     ValueError
-        If there is a feature of the name of a new one.
+        If there is a feature of the name of a new one; if text in `parse_dates` is no date.
 
     Examples
     --------
@@ -49,11 +51,14 @@ def date_features(x: Any) -> Any:
     >>> date_features({"day": datetime.date(2024, 5, 17), "shop": "north"})
     {'day.weekday': 4, 'day.month': 5, 'day.day_of_year': 138, 'day.days': 19860, 'shop': 'north'}
     >>> model = date_features | AMFRegressor(seed=1)
+    >>> model = (lambda x: date_features(x, parse_dates=["day"])) | AMFRegressor(seed=1)
     """
+    names = [parse_dates] if isinstance(parse_dates, str) else parse_dates
     if not isinstance(x, dict) and nw.dependencies.is_into_dataframe(x):
-        return of_frame(frames.read_frame(x)).to_native()
+        return of_frame(frames.read_frame(x), names).to_native()
     x, numbers = as_dict(x), {}
     for name, value in x.items():
+        value = _read(name, value, names)
         if not is_date(value):
             numbers[name] = value
         elif not is_missing(value):
@@ -61,12 +66,25 @@ def date_features(x: Any) -> Any:
     return numbers
 
 
-def of_frame(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+def _read(name: Hashable, value: Any, texts: Any) -> Any:
+    """Return a value, or the date in a text of such a feature; raise ValueError if it has none."""
+    if name not in texts or not isinstance(value, str):
+        return value
+    try:
+        return (dt.date if len(value) == len("2024-05-17") else dt.datetime).fromisoformat(value)
+    except ValueError as error:
+        raise ValueError(f"feature {shown(name)} must be a date of ISO 8601: {error}") from None
+
+
+def of_frame(frame: nw.DataFrame[Any], texts: Any = ()) -> nw.DataFrame[Any]:
     """Return a dataframe with numbers in place of its columns of dates, if there are any."""
     numbers: list[nw.Series[Any]] = []
     names: list[Any] = []
     for name in frame.columns:
-        parts = _of_column(frame.get_column(name))
+        column = frame.get_column(name)
+        parts = _of_column(column)
+        if name in texts:
+            parts = _of_objects(column, [_read(name, value, texts) for value in column.to_list()])
         new = names_of(name, frame.columns)[: len(parts)] if parts else []
         numbers += [part.alias(part_name) for part, part_name in zip(parts, new, strict=True)]
         names += new or [name]
@@ -101,7 +119,7 @@ def _parts(date: Any) -> list[float]:
 def _of_column(column: nw.Series[Any]) -> list[nw.Series[Any]]:
     """Return the numbers of a column, missing where a date is; none if it does not hold dates."""
     if column.dtype == nw.Object:
-        return _of_objects(column)
+        return _of_objects(column, column.to_list())
     if column.dtype not in (nw.Datetime, nw.Date):
         return []
     has_time = column.dtype == nw.Datetime
@@ -112,9 +130,9 @@ def _of_column(column: nw.Series[Any]) -> list[nw.Series[Any]]:
     return [*parts[:3], day + (time - day * _DAY) / _DAY, column.dt.hour()] if has_time else parts
 
 
-def _of_objects(column: nw.Series[Any]) -> list[nw.Series[Any]]:
-    """Return the same for a column of objects."""
-    dates = [None if is_missing(value) else value for value in column.to_list()]
+def _of_objects(column: nw.Series[Any], values: list[Any]) -> list[nw.Series[Any]]:
+    """Return the same for a column with these objects."""
+    dates = [None if is_missing(value) else value for value in values]
     if not any(map(is_date, dates)) or not all(date is None or is_date(date) for date in dates):
         return []
     rows = np.full((len(dates), len(PARTS)), np.nan)

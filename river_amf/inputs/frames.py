@@ -62,10 +62,13 @@ def read_frame(X: Any) -> nw.DataFrame[Any]:
         raise ValueError(f"the columns of X must have distinct names: {error}") from None
     except TypeError:
         are_dicts = isinstance(X, list | tuple) and any(isinstance(x, dict) for x in X)
+        is_array = isinstance(X, list | tuple) or hasattr(X, "__array__")
+        other = "; use X.collect()" * hasattr(X, "collect")
+        advice = f"; use pd.DataFrame({'rows' if are_dicts else 'X'})" if is_array else other
         raise TypeError(
             "X must be a dataframe in memory (from pandas, polars, pyarrow or another library that "
             f"narwhals supports), got {shown(X)} of type {type(X).__name__}"
-            f"{'; use pd.DataFrame(rows)' * are_dicts}"
+            f"{advice}"
         ) from None
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.inputs.categories import Categories
-from river_amf.inputs.cautions import IGNORED, warn_of_ignored
+from river_amf.inputs.cautions import IGNORED, warn_of_ignored, warn_of_unknown
 from river_amf.inputs.encoding import (
     EncodedSample,
     Encoder,
@@ -208,6 +208,7 @@ class Schema:
             sample = self.encode(as_dict(x), *ignores_new)
             if sample is not None:
                 return sample
+        warn_of_unknown(x, self)
         mismatches: Mismatches = {}
         row = {
             name: self.encode_value(name, value, mismatches)
@@ -243,7 +244,10 @@ class Schema:
         """Return a value of the wrong kind as a missing one, or raise ValueError."""
         message = f"feature {shown(name)} has held {held}"
         if not self._fills_mismatches:
-            raise InvalidValue(f"{message}; pass {advice}, or use another feature name")
+            raise InvalidValue(
+                f"{message}; pass {advice}, or use another feature name; with "
+                'on_mismatch="missing" such values count as missing'
+            )
         mismatches.setdefault(name, message)
         return math.nan
 

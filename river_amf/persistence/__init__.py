@@ -111,9 +111,11 @@ def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
     """Save a model as `save` does, with an object of JSON beside it."""
     kind = getattr(type(model), "_file_kind", "")
     if _KINDS.get(kind) is not type(model):
+        forest = "of an estimator est of scikit-learn, save est.model_; " * hasattr(model, "_river")
         raise TypeError(
             f"cannot save a {type(model).__name__}: files can hold {', '.join(sorted(_KINDS))}; "
-            "pickle saves other models, such as pipelines, but loading a pickle runs code from it"
+            f"{forest}pickle saves other models, such as pipelines, but loading a pickle runs code "
+            "from it"
         )
     about: Header = {"river_amf": __version__, "kind": kind}
     about |= {"notes": notes} if notes else {}

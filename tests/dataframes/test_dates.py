@@ -4,6 +4,7 @@ import calendar
 import datetime as dt
 import json
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -83,6 +84,20 @@ def test_dataframe_gets_numbers_of_its_rows(make, has_time, has_gap):
     assert rows.columns.tolist() == [*expected[0]]
     for row, x in zip(rows.to_dict("records"), expected, strict=True):
         assert {k: v for k, v in row.items() if not pd.isna(v)} == x
+
+
+@pytest.mark.parametrize("make", LIBRARIES.values(), ids=LIBRARIES)
+def test_text_is_parsed_where_named(make):
+    texts = ["2024-02-29T13:30:00Z", "2024-03-01T01:02:03.5+02:00", "2024-03-01", None]
+    dates = [*map(dt.datetime.fromisoformat, texts[:2]), dt.date(2024, 3, 1), pd.NaT]
+    frame = date_features(make({"d": texts, "x": [1, 2, 3, 4], "y": texts}), parse_dates=["d", "x"])
+    columns = nw.from_native(frame).to_dict(as_series=False)
+    for i, (text, date) in enumerate(zip(texts, dates, strict=True)):
+        expected = date_features({"d": date, "x": i + 1, "y": text or pd.NaT})
+        assert date_features({"d": text or pd.NaT}, parse_dates="d").items() <= expected.items()
+        assert {n: v[i] for n, v in columns.items() if not pd.isna(v[i])} == expected
+    with pytest.raises(ValueError, match=r"feature 'y' must be a date of ISO 8601: .*'a'"):
+        date_features(make({"x": [1], "y": ["a"]}), parse_dates=["y"])
 
 
 CLASH = {"d": KNOWN[0], "d.month": 3}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import functools
 import math
+import random
 import re
 
 import numpy as np
@@ -27,7 +28,8 @@ from river import (
 )
 
 from river_amf import AMFClassifier, AMFRegressor, baselines, evaluation
-from river_amf.evaluation import EvaluationError, compare, load_stream
+from river_amf.evaluation import EvaluationError, Stream, compare, load_stream
+from river_amf.evaluation.metrics import make_metrics
 from river_amf.evaluation.prequential import schedule_of
 
 SAMPLES = [({"a": i * 7 % 10, "b": i % 3}, i * 7 % 10 > 4) for i in range(40)]
@@ -116,6 +118,15 @@ def test_metrics_of_classifiers_are_those_of_river(name):
         assert math.isnan(row["log-loss"])
     else:
         assert row["CrossEntropy"] == of_river(model, samples, metrics.CrossEntropy())
+
+
+def test_area_under_roc_curve_is_exact():
+    rng, metric = random.Random(1), make_metrics(["rocauc"], Stream("", SAMPLES))["ROCAUC"]
+    trues, others = ([rng.randrange(90) / 9999 for _ in range(n)] for n in (9, 500))
+    for n, p in enumerate(trues + others):
+        metric.update(n < 9, {False: 1 - p, True: p})
+    wins = [(p > q) + (p == q) / 2 for p in trues for q in others]
+    assert metric.get() == pytest.approx(np.mean(wins), abs=1e-12)
 
 
 def test_metrics_of_regressors_are_those_of_river():

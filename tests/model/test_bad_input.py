@@ -254,9 +254,9 @@ FRAMES = [
     (pd.DataFrame(np.ones((N, 2)), columns=["size", "size"]), "'size'"),
     (pa.table([[1.0] * N, [1.0] * N], names=["size", "size"]), "'size'"),
     *((X, f"X must be a dataframe.*{type(X).__name__}") for X in (None, "size", {"size": 1.0})),
-    *((X, "X must be a dataframe") for X in ([[1.0]], np.array([[1.0]]), pd.Series([1.0]))),
+    *((X, r"use pd\.DataFrame\(X\)") for X in ([[1.0]], np.array(1.0), pd.Series([1.0]))),
     ([{"size": 1.0}], r"X must be a dataframe .*; use pd\.DataFrame\(rows\)"),
-    (pl.LazyFrame(COLUMNS), "X must be a dataframe .*LazyFrame"),
+    (pl.LazyFrame(COLUMNS), r"X must be a dataframe .*LazyFrame; use X\.collect\(\)"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Warnings of few values among many features, and of features beyond `max_features`."""
+"""Warnings of likely mistakes: few values, many features, text, long integers, sorted labels."""
 
 import copy
 import math
@@ -13,6 +13,7 @@ from river import feature_extraction, preprocessing
 from test_mismatch import caught
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
+from river_amf.evaluation import STREAMS, load_stream
 
 
 def made(kind=AMFClassifier, **parameters):
@@ -34,6 +35,15 @@ def at_rows(model, rows):
     for i, x in enumerate(rows):
         found += [(i, text) for text in caught(model.learn_one, x, i % 2)]
     return found
+
+
+def in_blocks(model, cuts, *columns):
+    """Learn rows, labels and weights in blocks that end at `cuts`; return the warnings."""
+    texts = []
+    for start, stop in zip([0, *cuts], [*cuts, None], strict=True):
+        rows, *others = (column[start:stop] for column in columns)
+        texts += caught(model.learn_many, pd.DataFrame(rows), *others)
+    return texts
 
 
 # Few values
@@ -100,13 +110,10 @@ def test_blocks_warn_as_rows(kind, cuts):
     rows = hashed(300, n_present=4)
     weights = [0.0 if i % 9 == 1 else 1.0 for i in range(300)]
     one, many = made(kind, max_features=50), made(kind, max_features=50)
-    expected, texts, labels = [], [], [i % 2 for i in range(300)]
+    expected, labels = [], [i % 2 for i in range(300)]
     for sample in zip(rows, labels, weights, strict=True):
         expected += caught(one.learn_one, *sample)
-    for start, stop in zip([0, *cuts], [*cuts, 300], strict=True):
-        some = slice(start, stop)
-        X = pd.DataFrame(rows[some], dtype=float)
-        texts += caught(many.learn_many, X, labels[some], weights[some])
+    texts = in_blocks(many, cuts, rows, labels, weights)
     assert {*texts} == {*expected} and len(texts) == len(expected) == 2
     assert content(many) == content(one)
 
@@ -172,6 +179,48 @@ def test_memory_of_bounded_features_stays_small(kind):
     assert b"session 1999" not in pickle.dumps(model)
 
 
+# Text and integers
+
+TEXTS = {
+    "times": lambda i: f"2026-03-{1 + i // 24:02}T{i % 24:02}:00:00Z",
+    "text with gaps": lambda i: f"message {i}" if i % 3 else None,
+    "a tenth known": lambda i: f"{i - (i % 10 == 9)}x",
+    "whole numbers": lambda i: f"{i + 1000}",
+}
+OTHERS = {
+    "a sixth known": lambda i: f"{i - (i % 6 == 5)}x",
+    "codes": lambda i: f"{random.Random(i).randrange(400)}",
+    "leading zeros": lambda i: f"{i % 50:05}.5",
+    "pluses": lambda i: f"+{i % 50 + 10**9}.5",
+    "parts of hashes": lambda i: f"{i % 50}e10",
+}
+
+
+@forests
+@pytest.mark.parametrize("name", TEXTS | OTHERS)
+@pytest.mark.parametrize("cuts", [[], [1, 50, 99, 100, 101, 250]])
+def test_text_warns_if_values_are_new(kind, name, cuts):
+    rows = [{"a": (TEXTS | OTHERS)[name](i), "b": i % 7} for i in range(400)]
+    one, many = made(kind), made(kind)
+    found = at_rows(one, rows)
+    assert len(found) == (name in TEXTS)
+    for row, text in found:
+        assert 180 <= row < 320 and "feature 'a' holds categories, but nearly all of its" in text
+        assert ("float(value)" in text) == (name == "whole numbers")
+        assert all(part in text for part in ("parse_dates=['a']", "BagOfWords", "leave it out"))
+    assert in_blocks(many, cuts, rows, [0, 1] * 200) == [text for _, text in found]
+    assert content(many) == content(one)
+
+
+@forests
+@pytest.mark.parametrize("number", [2**53, 1e18, 10**17])
+def test_integers_that_are_rounded_warn_once(kind, number):
+    rows = [{"b": 1}, *[{"a": number, "b": 2}] * 3]
+    texts = in_blocks(made(kind), [], rows[1:], [1, 0, 1])
+    assert texts == [text for _, text in at_rows(made(kind), rows)]
+    assert ["str(value) if they are ids" in text for text in texts] == [True] * (number == 10**17)
+
+
 # Labels without predictions
 
 
@@ -218,3 +267,35 @@ def test_unlabeled_rows_give_no_warning():
             model.predict_one(x)  # and never learned
         else:
             assert not caught(model.learn_one, x, n % 2)
+
+
+# The order of labels
+
+RUNS = [  # labels, and the row of the warning
+    ("a" * 100 + "b" * 150, 199),
+    ("a" * 99 + "b" * 300, None),
+    ("a" * 120 + "b" * 50 + "c" * 130 + "d" * 200, 399),
+    ("a" * 120 + "b" * 99 + "a" + "b" * 200 + "c" * 300 + "d" * 300, None),
+]
+
+
+@pytest.mark.parametrize(("labels", "row"), RUNS)
+@pytest.mark.parametrize("cuts", [[], [1, 20, 120, 150, 240]])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_labels_in_single_runs_warn(kind, labels, row, cuts):
+    X, one, many, found = [{"a": i % 7} for i, _ in enumerate(labels)], made(kind), made(kind), []
+    for i, sample in enumerate(zip(X, labels, strict=True)):
+        one = copy.deepcopy(one) if i in (50, 90) else one  # with one label, nothing is lost
+        found += [(i, text) for text in caught(one.learn_one, *sample)]
+    assert [i for i, _ in found] == [row] * (row is not None and kind is AdaptiveAMFClassifier)
+    assert all("shuffle" in text and "AMFClassifier" in text for _, text in found)
+    assert in_blocks(many, cuts, X, [*labels]) == [text for _, text in found]
+    assert content(many) == content(one)
+
+
+@pytest.mark.parametrize("name", [*STREAMS, "Bananas", "Phishing", "ImageSegments", "Shuttle"])
+def test_streams_give_no_warning(name):
+    model = made(AdaptiveAMFClassifier)
+    for _, y in load_stream(name, limit=1000):
+        model.learn_one({}, y)
+    assert not model._engine.starts

@@ -76,7 +76,7 @@ def test_first_value_settles_kind():
     ]
     assert model._features.categories("color") == {"red": 0, "?": 1}
     # neither predictions nor samples without weight settle it
-    model.predict_one({"temp": "a"})
+    model.predict_one({"temp": "a", "size": 1.0})
     model.learn_one({"temp": "b"}, 0, w=0)
     learn(model, [{"temp": 1.0}])
     assert kinds_of(model) == {"color": True, "size": False, "temp": False}
@@ -120,6 +120,17 @@ def test_warning_names_caller_or_is_error(call):
     with pytest.warns(MismatchWarning) as record:
         CALLS[call](model)
     assert [warning.filename for warning in record] == [__file__]
+
+
+def test_sample_without_known_features_warns_once():
+    model, frame = AMFClassifier(n_estimators=2, seed=1), pd.DataFrame({"Zip": [1.0, 2.0]})
+    assert not caught(model.predict_one, {"Zip": 1.0})
+    learn(model, [{"zip": 1.0, "city": "a"}, {"zip": 2.0}])
+    assert not caught(model.predict_one, {}) and not caught(model.predict_one, {"Zip": 1, "zip": 1})
+    twin, text = copy.deepcopy(model), "no feature, such as 'Zip', is known, so all are ignored"
+    calls = [model.predict_one, model.predict_many, twin.predict_many, twin.predict_one]
+    texts = [caught(c, frame if "many" in c.__name__ else {"Zip": 1.0}) for c in calls]
+    assert texts == [[f"{text}; 'city' was learned"], []] * 2
 
 
 # blocks, and the reference

@@ -330,7 +330,7 @@ IDLE = [  # parameters that have no effect with others
 def test_parameters_without_effect_give_one_warning(kind, idle, others, monkeypatch):
     monkeypatch.setattr(cautions, "_WARNED", set())
     (name,) = idle
-    is_default = idle == {name: getattr(kind(), name)}
+    is_default = idle in ({name: getattr(kind(), name)}, {"linear": False})
     keeps_all = "max_delayed_labels" in idle and issubclass(kind, AMFRegressor)
     with warnings.catch_warnings(record=True, action="always") as record:
         model = trained(kind, **others | idle)

@@ -16,6 +16,7 @@ from river import preprocessing
 
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor, OnlineDummyClassifier
+from river_amf import sklearn as estimators
 from river_amf.persistence import FileError, container, places
 
 
@@ -142,4 +143,6 @@ def test_other_models_cannot_be_saved(path):
     for model in (Mine(), object(), None, AMFClassifier, OnlineDummyClassifier(), pipeline):
         with pytest.raises(TypeError, match=r"cannot save a.*; pickle .*pipelines.* runs code"):
             river_amf.save(model, path)
+    with pytest.raises(TypeError, match=r"cannot save a.*; of an estimator .* save est\.model_;"):
+        river_amf.save(estimators.AMFClassifier(), path)
     assert not path.exists()
