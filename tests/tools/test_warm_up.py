@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 
+import numba
 import pytest
 from numba.core.registry import cpu_target
 
 import river_amf
 from river_amf import cli
-from river_amf.kernels.numba_tools import cache
+from river_amf.kernels.numba_tools import cache, halfway
 
 # calls of all kinds
 USE = """
@@ -27,6 +28,18 @@ for model in (AMFClassifier(n_estimators=2), AdaptiveAMFClassifier(n_estimators=
     model.debug_one({"a": 1.0})
     model.novelty_one({"a": 1.0})
     inspection.node_table(model)
+"""
+
+DIGESTS = """
+import hashlib, io
+import pandas as pd
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier
+
+X, y = pd.DataFrame({"a": range(900), "b": list("rgb") * 300}), [k % 7 for k in range(900)]
+for model in (AMFClassifier(seed=1), AdaptiveAMFClassifier(seed=1), AdaptiveAMFRegressor(seed=1)):
+    model.learn_many(X, y)
+    model.save(file := io.BytesIO())
+    print(model.predict_many(X).to_list(), hashlib.sha256(file.getvalue()).hexdigest())
 """
 
 
@@ -47,6 +60,14 @@ def test_warm_up_compiles_everything(tmp_path):
     files = {*tmp_path.rglob("*.nb?")}
     assert len(files) > 30 and run("-c", USE, **here)[1] == ""
     assert {*tmp_path.rglob("*.nb?")} == files
+
+
+@pytest.mark.soak
+def test_forest_is_the_same_in_both_ways(tmp_path):
+    assert halfway.IS_ON, f"list Numba {numba.__version__} in halfway.py, if this passes with it"
+    ways = {}, {"RIVER_AMF_ORDINARY_COMPILER": "1"}
+    halfway_made, ordinary = (run("-c", DIGESTS, NUMBA_CACHE_DIR=str(tmp_path), **w) for w in ways)
+    assert halfway_made == ordinary and ordinary[0].count("\n") == 3
 
 
 @pytest.mark.parametrize(("folder", "status"), [("here", 0), (None, 1)])

@@ -21,6 +21,8 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.misc.appdirs import AppDirs
 
+from river_amf.kernels.numba_tools import halfway
+
 _HERE = Path(__file__).resolve().parents[1]  # the folder of the kernels
 SOURCES = [*sorted(_HERE.rglob("[!.]*.py")), _HERE.parent / "state" / "layout.py"]
 _LOGGER = logging.getLogger("river_amf.kernels")
@@ -48,7 +50,7 @@ def folder() -> Path | None:
 
 FOLDER = folder()
 _PARTS = (part for path in SOURCES for part in (path.name.encode(), path.read_bytes()))
-STAMP = hashlib.sha256(b"\0".join(_PARTS)).hexdigest()
+STAMP = hashlib.sha256(b"\0".join(_PARTS) + bytes([halfway.IS_ON])).hexdigest()
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]

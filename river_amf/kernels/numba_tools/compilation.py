@@ -9,16 +9,18 @@ from __future__ import annotations
 import _thread
 import atexit
 import functools
+import gc
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numba
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.typing.templates import AbstractTemplate, Signature, infer_global
 
-from river_amf.kernels.numba_tools import IS_COMPILED, cache
+from river_amf.kernels.numba_tools import IS_COMPILED, cache, halfway
 from river_amf.kernels.numba_tools.views import FORESTS, SAMPLES, uncompiled
 from river_amf.state.layout import KINDS
 
@@ -30,6 +32,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 KERNELS: list[Kernel] = []
+HELPERS: list[Any] = []
 
 # Without reference counting, which would double the code and only allocating functions need.
 _njit = functools.partial(numba.njit, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
@@ -37,8 +40,9 @@ _njit = functools.partial(numba.njit, error_model="numpy", _nrt=False, no_cfunc_
 
 def _njit_helper(function: Callable[..., Any], **options: Any) -> Any:
     """Compile a function that kernels call, not again for each constant that they pass."""
-    compiled = _njit(function, no_cpython_wrapper=True, **options)
+    compiled = _njit(function, no_cpython_wrapper=True, **halfway.OPTIONS, **options)
     if IS_COMPILED:
+        HELPERS.append(compiled)
         template_of = compiled.get_call_template
 
         def get_call_template(arguments: Any, named: Any) -> Any:
@@ -54,8 +58,6 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         self._function, self._compiled = function, _njit(function, **options)
         self._entries: dict[int, Callable[..., Any]] = {}
-        if IS_COMPILED:
-            self._compiled._cache = cache.KernelCache(function)
         KERNELS.append(self)
 
     def __call__(self, arena: Arena, *arguments: Any) -> Any:
@@ -74,8 +76,31 @@ class Kernel:
         *names, _ = self._function.__annotations__.values()
         types = tuple(by_name[name] for name in names)
         if IS_COMPILED:
-            return uninterrupted(self._compiled.compile, types)
+            return uninterrupted(self._load, types)
         return lambda *values: self._function(*map(uncompiled, values, types))
+
+    def _load(self, types: tuple[Any, ...]) -> Callable[..., Any]:
+        """Return the code for some types, from the cache or compiled, if need be ordinarily."""
+        with global_compiler_lock, _rare_collections():
+            self._compiled._cache = cache.KernelCache(self._function)
+            try:
+                return self._compiled.compile(types)
+            except Exception:  # of whatever is different in Numba
+                if not halfway.IS_ON:
+                    raise
+            halfway.turn_off([*HELPERS, self._compiled])
+            return self._load(types)
+
+
+@contextmanager
+def _rare_collections() -> Iterator[None]:
+    """Look for garbage less often: almost nothing that Numba makes is, and it takes a tenth."""
+    usual = gc.get_threshold()
+    gc.set_threshold(50 * usual[0], *usual[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*usual)
 
 
 def uninterrupted(call: Callable[[T], R], argument: T) -> R:
