@@ -36,6 +36,22 @@ from river_amf.kernels.numba_tools import cache
 print(half.of(0)(0, 7.0), sum(half._compiled.stats.cache_hits.values()), cache.FOLDER)
 """
 
+# Ctrl-C while a thread compiles, and the end of the process
+INTERRUPT = """
+import _thread, time
+from river_amf.kernels.halving import half
+
+def start_and_raise(*arguments, start=_thread.start_new_thread):
+    start(*arguments)
+    time.sleep(0.1)
+    raise KeyboardInterrupt
+
+_thread.start_new_thread = start_and_raise
+try:
+    half.of(0)
+except KeyboardInterrupt:
+    print(0, 0, "interrupted")
+"""
 # as a version of Numba could that has other names; for one helper, and where a kernel includes them
 FAULTS = {
     "no library": "halfway._HelperLibrary = None",
@@ -125,6 +141,11 @@ def test_fault_halfway_compiles_ordinarily(fault, package):
 def test_ways_to_compile_share_no_code(package):
     other = {"RIVER_AMF_ORDINARY_COMPILER": "1"}
     assert [call(package, **way)[1] for way in ({}, other, other, {})] == [0, 0, 1, 0]
+
+
+def test_interrupted_kernel_is_kept(package):
+    assert call(package, code=INTERRUPT)[2] == Path("interrupted")
+    assert call(package)[:2] == (3.5, 1)
 
 
 def test_full_disk_warns_once(monkeypatch):

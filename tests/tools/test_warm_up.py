@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import Future
 
 import numba
 import pytest
@@ -12,7 +14,7 @@ from numba.core.registry import cpu_target
 
 import river_amf
 from river_amf import cli
-from river_amf.kernels.numba_tools import cache, halfway
+from river_amf.kernels.numba_tools import cache, halfway, progress
 
 # calls of all kinds
 USE = """
@@ -79,18 +81,26 @@ def test_warm_up_prints_where_kernels_are_kept(folder, status, monkeypatch, caps
     assert output.endswith("kept in here\n" if folder else "as no folder can be written\n")
 
 
+@pytest.mark.parametrize("is_interactive", [False, True])
 @pytest.mark.parametrize("is_terminal", [False, True])
 @pytest.mark.parametrize("level", [logging.DEBUG, logging.WARNING])
-def test_compiling_is_announced_once(level, is_terminal, monkeypatch, caplog, capsys):
-    cache._announce.cache_clear()
+def test_compiling_is_shown_once(level, is_terminal, is_interactive, monkeypatch, caplog, capsys):
+    progress.announce.cache_clear()
     caplog.set_level(level, "river_amf.kernels")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    if is_interactive:
+        monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
     kernel = cache.KernelCache(run)  # of which there is no compiled code
     assert [kernel.load_overload((), cpu_target.target_context) for _ in range(2)] == [None, None]
-    levels = "INFO DEBUG DEBUG" if level == logging.DEBUG else ""
-    assert [record.levelname for record in caplog.records] == levels.split()
-    printed = capsys.readouterr().err.count("river_amf: compiling the kernels of the forest, once")
-    assert printed == (is_terminal and level > logging.INFO)
+    is_logged = level == logging.DEBUG
+    levels = [record.levelname for record in caplog.records]
+    assert levels == ["INFO", "DEBUG", "DEBUG"] * is_logged
+    threading.Timer(0.7, (result := Future()).set_result, [None]).start()
+    progress.show(result, lambda: 0.25)
+    printed = capsys.readouterr().err
+    line = "river_amf: compiling the kernels of the forest, once"
+    assert printed.count(line) == (is_interactive and not is_logged)
+    assert (" 25%|" in printed) == (is_interactive or (is_terminal and is_logged))
 
 
 # an exception in the midst of LLVM could crash the process at the next compilation
