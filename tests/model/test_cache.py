@@ -36,21 +36,13 @@ from river_amf.kernels.numba_tools import cache
 print(half.of(0)(0, 7.0), sum(half._compiled.stats.cache_hits.values()), cache.FOLDER)
 """
 
-# Ctrl-C while a thread compiles, and the end of the process
+# the end of the process while a thread compiles, as after Ctrl-C
 INTERRUPT = """
-import _thread, time
+import sys, time
 from river_amf.kernels.halving import half
-
-def start_and_raise(*arguments, start=_thread.start_new_thread):
-    start(*arguments)
-    time.sleep(0.1)
-    raise KeyboardInterrupt
-
-_thread.start_new_thread = start_and_raise
-try:
-    half.of(0)
-except KeyboardInterrupt:
-    print(0, 0, "interrupted")
+from river_amf.kernels.numba_tools import progress
+progress.show = lambda *_: time.sleep(0.1) or sys.exit(print(0, 0, "interrupted"))
+half.of(0)
 """
 # as a version of Numba could that has other names; for one helper, and where a kernel includes them
 FAULTS = {

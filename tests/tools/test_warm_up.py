@@ -93,13 +93,11 @@ def test_compiling_is_shown_once(level, is_terminal, is_interactive, monkeypatch
     kernel = cache.KernelCache(run)  # of which there is no compiled code
     assert [kernel.load_overload((), cpu_target.target_context) for _ in range(2)] == [None, None]
     is_logged = level == logging.DEBUG
-    levels = [record.levelname for record in caplog.records]
-    assert levels == ["INFO", "DEBUG", "DEBUG"] * is_logged
+    assert [r.levelname for r in caplog.records] == ["INFO", "DEBUG", "DEBUG"] * is_logged
     threading.Timer(0.7, (result := Future()).set_result, [None]).start()
     progress.show(result, lambda: 0.25)
     printed = capsys.readouterr().err
-    line = "river_amf: compiling the kernels of the forest, once"
-    assert printed.count(line) == (is_interactive and not is_logged)
+    assert printed.count("river_amf: compiling the kernels") == (is_interactive and not is_logged)
     assert (" 25%|" in printed) == (is_interactive or (is_terminal and is_logged))
 
 
@@ -144,7 +142,7 @@ FORKED = """
 import os, threading, time
 import numba
 from numba.core.compiler_lock import global_compiler_lock
-import river_amf
+from river_amf import AMFClassifier
 
 def compile_slowly():
     with global_compiler_lock:
