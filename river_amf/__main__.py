@@ -11,7 +11,9 @@ from typing import NoReturn
 
 def run() -> NoReturn:
     """Run the command and end the process with its exit status."""
-    signals = signal.SIGINT, signal.SIGTERM
+    # Those that are not ignored, as Ctrl-C is in the background of a shell; both end a run alike.
+    signals = {signal.SIGINT, signal.SIGTERM}
+    signals = {each for each in signals if signal.getsignal(each) != signal.SIG_IGN}
     for each in signals:
         signal.signal(each, _leave)
     import logging  # not before signals are handled

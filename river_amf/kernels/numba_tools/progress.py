@@ -25,8 +25,8 @@ def announce(where: str) -> None:
 
 def show(result: Future[Any], share: Callable[[], float]) -> None:
     """Show, until a result is there, which share is done, where someone may watch."""
-    is_on_terminal = sys.stderr is not None and sys.stderr.isatty()
-    is_shown = hasattr(sys, "ps1") or (is_on_terminal and LOGGER.isEnabledFor(logging.INFO))
+    is_logged = LOGGER.isEnabledFor(logging.INFO)
+    is_shown = sys.stderr and (hasattr(sys, "ps1") or (is_logged and sys.stderr.isatty()))
     if is_shown and not wait([result], 0.5).done:  # it takes longer than to load a kernel
         with tqdm(total=1.0, initial=share(), leave=False, bar_format="{l_bar}{bar}|") as bar:
             while not wait([result], 0.1).done:
