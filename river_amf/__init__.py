@@ -15,16 +15,19 @@ Submodules are loaded at their first use: `inspection` shows the inside of a for
 import importlib as _importlib
 import logging as _logging
 from importlib.util import find_spec as _find_spec
+from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from river_amf._version import __version__
-from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
-from river_amf.dummy import OnlineDummyClassifier
-from river_amf.inputs.dates import date_features
-from river_amf.inputs.mismatch import MismatchWarning
-from river_amf.kernels import warm_up
-from river_amf.persistence import load, save
-from river_amf.regressor import AdaptiveAMFRegressor, AMFRegressor
+
+if TYPE_CHECKING:
+    from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
+    from river_amf.dummy import OnlineDummyClassifier
+    from river_amf.inputs.dates import date_features
+    from river_amf.inputs.mismatch import MismatchWarning
+    from river_amf.kernels import warm_up
+    from river_amf.persistence import load, save
+    from river_amf.regressor import AdaptiveAMFRegressor, AMFRegressor
 
 __all__ = [
     "AMFClassifier",
@@ -55,8 +58,25 @@ __all__ += filter(_is_available, _SUBMODULES)
 _logging.getLogger(__name__).addHandler(_logging.NullHandler())
 
 
+_MODULES = {
+    "AMFClassifier": "classifier",
+    "AMFRegressor": "regressor",
+    "AdaptiveAMFClassifier": "classifier",
+    "AdaptiveAMFRegressor": "regressor",
+    "MismatchWarning": "inputs.mismatch",
+    "OnlineDummyClassifier": "dummy",
+    "date_features": "inputs.dates",
+    "load": "persistence",
+    "save": "persistence",
+    "warm_up": "kernels",
+}
+
+
 def __getattr__(name: str) -> _Any:
-    """Import a submodule at its first use."""
+    """Import a submodule, or what has a public name, at its first use."""
+    if name in _MODULES:
+        module = _importlib.import_module(f"{__name__}.{_MODULES[name]}")
+        return globals().setdefault(name, getattr(module, name))
     if name in _SUBMODULES:
         try:
             return _importlib.import_module(f"{__name__}.{name}")

@@ -5,26 +5,24 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import time
 import warnings
 from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
 from typing import NoReturn
 
-import river_amf
-from river_amf.cli import compare, evaluate, inspect, predict
-from river_amf.cli.options import print_line
-from river_amf.evaluation.usage_errors import error_line
-from river_amf.inputs.kinds import printable
-from river_amf.kernels.numba_tools import cache
+from river_amf._version import __version__
+from river_amf.inputs.printing import print_line, printable
 
 __all__ = ["main"]
 
 INTERRUPTED, _BROKEN_PIPE = 130, 141  # 128 and the number of the signal
-_SUBCOMMANDS = {
-    evaluate: "run one model over a stream and print its metrics along the way",
-    compare: "run several models over one stream and print a table of their metrics",
-    predict: "predict the rows of a file with a saved model",
-    inspect: "show the columns of a file, or what is in a saved model",
+_SUBCOMMANDS = {  # the names of modules, which are imported when they are needed
+    "evaluate": "run one model over a stream and print its metrics along the way",
+    "compare": "run several models over one stream and print a table of their metrics",
+    "predict": "predict the rows of a file with a saved model",
+    "inspect": "show the columns of a file, or what is in a saved model",
+    "warm-up": "compile all kernels beforehand",
 }
 
 
@@ -50,9 +48,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     ...
     0
     """
-    parser = _make_parser()
+    parser = _Parser(prog="river-amf", description="Aggregated Mondrian Forests for data streams.")
+    argv = sys.argv[1:] if argv is None else argv
     try:
         try:
+            _add_arguments(parser, argv)
             arguments = parser.parse_args(argv)
             with warnings.catch_warnings():
                 # reported when the file was read; and advice for which there is no option
@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ValueError as error:
         parser.error(str(error))
     except MemoryError as error:
-        parser.error(error_line(error))
+        parser.error(f"MemoryError: {error}")
     except OSError as error:
         parser.error(str(error) if error.filename else f"cannot write the output: {error.strerror}")
     finally:
@@ -85,28 +85,20 @@ def _drop_unwritten() -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _make_parser() -> _Parser:
-    parser = _Parser(prog="river-amf", description="Aggregated Mondrian Forests for data streams.")
-    parser.add_argument("--version", action="version", version=f"river-amf {river_amf.__version__}")
+def load(argv: Sequence[str]) -> dict[str, ModuleType]:
+    """Import the modules of the subcommands that are named in arguments, and return them."""
+    named = [name for name in _SUBCOMMANDS if name in argv]
+    return {name: import_module(f"{__name__}.{name.replace('-', '_')}") for name in named}
+
+
+def _add_arguments(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
+    """Add the subcommands, and the arguments of those that are named."""
+    parser.add_argument("--version", action="version", version=f"river-amf {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for module, summary in _SUBCOMMANDS.items():
-        name, texts = module.__name__.rpartition(".")[2], {"description": module.DESCRIPTION}
-        subcommand = commands.add_parser(name, help=summary, **texts)
-        subcommand.set_defaults(run=module.run)
-        module.add_arguments(subcommand)
-    summary = "compile all kernels beforehand"
-    about = (
-        "Compile all kernels, and keep them on disk, in the folder NUMBA_CACHE_DIR if it is set."
-    )
-    warm_up = commands.add_parser("warm-up", help=summary, description=about)
-    warm_up.set_defaults(run=_warm_up)
-    return parser
-
-
-def _warm_up(arguments: argparse.Namespace) -> int:
-    """Compile, print how long it took, and return the exit status."""
-    start = time.perf_counter()
-    river_amf.warm_up()
-    where = f"in {cache.FOLDER}" if cache.FOLDER else "nowhere, as no folder can be written"
-    print(f"all kernels are compiled, after {time.perf_counter() - start:.1f} s; kept {where}")
-    return 0 if cache.FOLDER else 1
+    modules = load(argv)
+    for name, summary in _SUBCOMMANDS.items():
+        subcommand = commands.add_parser(name, help=summary)
+        if name in modules:
+            subcommand.description = modules[name].DESCRIPTION
+            subcommand.set_defaults(run=modules[name].run)
+            modules[name].add_arguments(subcommand)

@@ -16,7 +16,8 @@ from river_amf import persistence
 from river_amf.cli import options
 from river_amf.evaluation import EvaluationError
 from river_amf.explain.trees import Ensemble
-from river_amf.inputs.kinds import printable, shown
+from river_amf.inputs.kinds import shown
+from river_amf.inputs.printing import printable
 
 DESCRIPTION = (
     "Show the columns of a file as `river-amf evaluate` reads them: name, how it is read, number of"

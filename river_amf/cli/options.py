@@ -5,9 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import sys
 import warnings
-from contextlib import suppress
 from typing import Any
 
 from river_amf import evaluation
@@ -15,7 +13,8 @@ from river_amf.evaluation import EvaluationError, Stream
 from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.table_files import LAYOUT, given
-from river_amf.inputs.kinds import is_real, printable
+from river_amf.inputs.kinds import is_real
+from river_amf.inputs.printing import print_line, printable
 
 
 def comma_separated(text: str) -> list[str]:
@@ -154,9 +153,3 @@ def check_outputs(arguments: argparse.Namespace, *names: str) -> None:
         open(path, "a").close()
         if is_new:
             os.remove(path)
-
-
-def print_line(text: str) -> None:
-    """Print a line on stderr, if it is open."""
-    with suppress(OSError, ValueError):
-        print(printable(text), file=sys.stderr, flush=True)

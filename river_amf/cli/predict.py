@@ -17,7 +17,7 @@ from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.loading import load_features, split_names
 from river_amf.evaluation.prequential import has_intervals, predictor
 from river_amf.evaluation.streams import Record, shorten
-from river_amf.inputs.kinds import printable
+from river_amf.inputs.printing import print_line, printable
 
 DESCRIPTION = (
     "Predict the rows of a file with a model that `river-amf evaluate --save` has written. The file"
@@ -69,7 +69,7 @@ def _check_columns(reading: dict[str, Any], names: list[str], name: str) -> None
     for verb, columns in (("lacks", lacking), ("has, unknown to the model,", unknown)):
         if columns:
             listed = ", ".join(map(repr, columns))
-            options.print_line(f"river-amf: {shorten(f'{name} {verb} {listed}')}")
+            print_line(f"river-amf: {shorten(f'{name} {verb} {listed}')}")
 
 
 def prediction_writer(

@@ -20,7 +20,7 @@ from river_amf.evaluation.prequential import round_interval, schedule_of, warm_u
 from river_amf.evaluation.recording import Run
 from river_amf.evaluation.streams import Sample, Stream, Wait
 from river_amf.evaluation.usage_errors import StreamFailure
-from river_amf.inputs.kinds import printable
+from river_amf.inputs.printing import printable
 from river_amf.parameters import flag, integer
 from river_amf.state.layout import Task
 

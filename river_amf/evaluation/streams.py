@@ -15,7 +15,8 @@ from pandas.api import types
 from river import base
 from river.feature_extraction import BagOfWords
 
-from river_amf.inputs.kinds import as_category, is_real, printable
+from river_amf.inputs.kinds import as_category, is_real
+from river_amf.inputs.printing import printable
 from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 Label = base.typing.ClfTarget

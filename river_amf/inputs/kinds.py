@@ -52,11 +52,6 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}..."
 
 
-def printable(text: str) -> str:
-    """Return a text in which control characters are escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-
-
 def check_sample(x: object) -> None:
     """Raise TypeError unless `x` is a dict or another mapping."""
     # river's class is not registered as a mapping

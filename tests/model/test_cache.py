@@ -36,6 +36,22 @@ from river_amf.kernels.numba_tools import cache
 print(half.of(0)(0, 7.0), sum(half._compiled.stats.cache_hits.values()), cache.FOLDER)
 """
 
+# the end of the process while a thread compiles, as after Ctrl-C
+INTERRUPT = """
+import sys, time
+from river_amf.kernels.halving import half
+from river_amf.kernels.numba_tools import progress
+progress.show = lambda *_: time.sleep(0.1) or sys.exit(print(0, 0, "interrupted"))
+half.of(0)
+"""
+# as a version of Numba could that has other names; for one helper, and where a kernel includes them
+FAULTS = {
+    "no library": "halfway._HelperLibrary = None",
+    "no machine code": "del halfway.parse_assembly",
+    "a pass is needed": "halfway._UNUSED.add('NopythonTypeInference')",
+    "no linking": "halfway._HelperLibrary._get_module_for_linking = None",
+}
+
 
 @pytest.fixture
 def package(tmp_path):
@@ -50,13 +66,13 @@ def package(tmp_path):
     return copy
 
 
-def call(package, n_warnings=0, with_child=False, **variables):
+def call(package, n_warnings=0, with_child=False, code=CALL, **variables):
     """Call the kernel in a new process; return its result, the hits in the cache and the folder."""
     child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CALL!r}])"
     environment = {name: value for name, value in os.environ.items() if "NUMBA" not in name}
     environment |= {"PYTHONPATH": str(package.parent), "PYTHONDONTWRITEBYTECODE": "1"} | variables
     options = {"cwd": package.parent, "env": environment, "capture_output": True, "text": True}
-    run = subprocess.run([sys.executable, "-c", CALL + child * with_child], **options)
+    run = subprocess.run([sys.executable, "-c", code + child * with_child], **options)
     assert run.returncode == 0, run.stderr
     assert run.stderr.count("RuntimeWarning: ") == run.stderr.count("NUMBA_CACHE_DIR") == n_warnings
     result, hits, folder = run.stdout.split()[-3:]
@@ -104,6 +120,24 @@ def test_damaged_file_is_replaced(suffix, content, package):
     (file,) = call(package)[2].glob(f"*{suffix}")
     file.write_bytes(content)
     assert [call(package)[:2] for _ in range(2)] == [(3.5, 0), (3.5, 1)]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_halfway_compiles_ordinarily(fault, package):
+    before = f"from river_amf.kernels.numba_tools import halfway\n{FAULTS[fault]}"
+    code = f"{before}{CALL}assert not halfway.IS_ON"
+    assert call(package, code=code)[:2] == (3.5, 0)
+    assert call(package)[:2] == (3.5, 1)
+
+
+def test_ways_to_compile_share_no_code(package):
+    other = {"RIVER_AMF_ORDINARY_COMPILER": "1"}
+    assert [call(package, **way)[1] for way in ({}, other, other, {})] == [0, 0, 1, 0]
+
+
+def test_interrupted_kernel_is_kept(package):
+    assert call(package, code=INTERRUPT)[2] == Path("interrupted")
+    assert call(package)[:2] == (3.5, 1)
 
 
 def test_full_disk_warns_once(monkeypatch):

@@ -32,6 +32,23 @@ def test_broken_streams_leave_no_traceback(redirection, status):
         assert last == "river-amf: error: cannot write the output: No space left on device"
 
 
+# Ctrl-C once the command has run for some seconds
+STARTING = """
+import os, signal, sys, threading
+from river_amf.__main__ import run
+threading.Timer(float(sys.argv.pop()), os.kill, (os.getpid(), signal.SIGINT)).start()
+run()
+"""
+
+
+@unix
+@pytest.mark.parametrize("seconds", ["0.02", "0.2", "0.5", "1.0"])
+def test_ctrl_c_at_the_start_is_one_line(seconds):
+    command = [sys.executable, "-c", STARTING, "evaluate", "Bananas", seconds]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 @unix
 @pytest.mark.parametrize(
     ("target", "status", "expected"), [("größe", 0, r"gr\xf6\xdfe.csv: 18"), ("γ", 2, r"'\u03b2'")]

@@ -5,13 +5,16 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from concurrent.futures import Future
 
+import numba
 import pytest
 from numba.core.registry import cpu_target
 
 import river_amf
 from river_amf import cli
-from river_amf.kernels.numba_tools import cache
+from river_amf.kernels.numba_tools import cache, halfway, progress
 
 # calls of all kinds
 USE = """
@@ -27,6 +30,18 @@ for model in (AMFClassifier(n_estimators=2), AdaptiveAMFClassifier(n_estimators=
     model.debug_one({"a": 1.0})
     model.novelty_one({"a": 1.0})
     inspection.node_table(model)
+"""
+
+DIGESTS = """
+import hashlib, io
+import pandas as pd
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier
+
+X, y = pd.DataFrame({"a": range(900), "b": list("rgb") * 300}), [k % 7 for k in range(900)]
+for model in (AMFClassifier(seed=1), AdaptiveAMFClassifier(seed=1), AdaptiveAMFRegressor(seed=1)):
+    model.learn_many(X, y)
+    model.save(file := io.BytesIO())
+    print(model.predict_many(X).to_list(), hashlib.sha256(file.getvalue()).hexdigest())
 """
 
 
@@ -49,6 +64,14 @@ def test_warm_up_compiles_everything(tmp_path):
     assert {*tmp_path.rglob("*.nb?")} == files
 
 
+@pytest.mark.soak
+def test_forest_is_the_same_in_both_ways(tmp_path):
+    assert halfway.IS_ON, f"list Numba {numba.__version__} in halfway.py, if this passes with it"
+    ways = {}, {"RIVER_AMF_ORDINARY_COMPILER": "1"}
+    halfway_made, ordinary = (run("-c", DIGESTS, NUMBA_CACHE_DIR=str(tmp_path), **w) for w in ways)
+    assert halfway_made == ordinary and ordinary[0].count("\n") == 3
+
+
 @pytest.mark.parametrize(("folder", "status"), [("here", 0), (None, 1)])
 def test_warm_up_prints_where_kernels_are_kept(folder, status, monkeypatch, capsys):
     river_amf.warm_up()  # otherwise it may have to compile
@@ -58,18 +81,24 @@ def test_warm_up_prints_where_kernels_are_kept(folder, status, monkeypatch, caps
     assert output.endswith("kept in here\n" if folder else "as no folder can be written\n")
 
 
+@pytest.mark.parametrize("is_interactive", [False, True])
 @pytest.mark.parametrize("is_terminal", [False, True])
 @pytest.mark.parametrize("level", [logging.DEBUG, logging.WARNING])
-def test_compiling_is_announced_once(level, is_terminal, monkeypatch, caplog, capsys):
-    cache._announce.cache_clear()
+def test_compiling_is_shown_once(level, is_terminal, is_interactive, monkeypatch, caplog, capsys):
+    progress.announce.cache_clear()
     caplog.set_level(level, "river_amf.kernels")
     monkeypatch.setattr(sys.stderr, "isatty", lambda: is_terminal)
+    if is_interactive:
+        monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
     kernel = cache.KernelCache(run)  # of which there is no compiled code
     assert [kernel.load_overload((), cpu_target.target_context) for _ in range(2)] == [None, None]
-    levels = "INFO DEBUG DEBUG" if level == logging.DEBUG else ""
-    assert [record.levelname for record in caplog.records] == levels.split()
-    printed = capsys.readouterr().err.count("river_amf: compiling the kernels of the forest, once")
-    assert printed == (is_terminal and level > logging.INFO)
+    is_logged = level == logging.DEBUG
+    assert [r.levelname for r in caplog.records] == ["INFO", "DEBUG", "DEBUG"] * is_logged
+    threading.Timer(0.7, (result := Future()).set_result, [None]).start()
+    progress.show(result, lambda: 0.25)
+    printed = capsys.readouterr().err
+    assert printed.count("river_amf: compiling the kernels") == (is_interactive and not is_logged)
+    assert (" 25%|" in printed) == (is_interactive or (is_terminal and is_logged))
 
 
 # an exception in the midst of LLVM could crash the process at the next compilation
@@ -113,7 +142,7 @@ FORKED = """
 import os, threading, time
 import numba
 from numba.core.compiler_lock import global_compiler_lock
-import river_amf
+from river_amf import AMFClassifier
 
 def compile_slowly():
     with global_compiler_lock:

@@ -6,11 +6,8 @@ It is kept in the first folder that can be written, or that already has some: `N
 
 from __future__ import annotations
 
-import functools
 import hashlib
-import logging
 import os
-import sys
 import tempfile
 import warnings
 from contextlib import suppress
@@ -21,9 +18,11 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
 from numba.misc.appdirs import AppDirs
 
+from river_amf.kernels.numba_tools import halfway
+from river_amf.kernels.numba_tools.progress import LOGGER, announce
+
 _HERE = Path(__file__).resolve().parents[1]  # the folder of the kernels
 SOURCES = [*sorted(_HERE.rglob("[!.]*.py")), _HERE.parent / "state" / "layout.py"]
-_LOGGER = logging.getLogger("river_amf.kernels")
 _WARNED = "RIVER_AMF_HAS_WARNED"  # in the environment, which child processes inherit
 
 
@@ -48,7 +47,7 @@ def folder() -> Path | None:
 
 FOLDER = folder()
 _PARTS = (part for path in SOURCES for part in (path.name.encode(), path.read_bytes()))
-STAMP = hashlib.sha256(b"\0".join(_PARTS)).hexdigest()
+STAMP = hashlib.sha256(b"\0".join(_PARTS) + bytes([halfway.IS_ON])).hexdigest()
 
 
 class _Locator(_CacheLocator):  # type: ignore[misc]
@@ -70,16 +69,6 @@ class _Implementation(CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_Locator,)
 
 
-@functools.cache
-def _announce() -> None:
-    """Log that kernels are compiled, once, or print it on a terminal."""
-    kept = f"they are kept in {FOLDER}" if FOLDER else "none is kept"
-    text = f"compiling the kernels of the forest, once for this release and machine; {kept}"
-    _LOGGER.info(text)
-    if not _LOGGER.isEnabledFor(logging.INFO) and sys.stderr and sys.stderr.isatty():
-        print(f"river_amf: {text}", file=sys.stderr)
-
-
 class KernelCache(FunctionCache):  # type: ignore[misc]
     """The compiled code of one kernel."""
 
@@ -93,8 +82,8 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
         except Exception:  # such as a damaged file, which is replaced
             with suppress(OSError):
                 self.flush()
-        _announce()
-        _LOGGER.debug("compiling %s", self._name)
+        announce(f"they are kept in {FOLDER}" if FOLDER else "none is kept")
+        LOGGER.debug("compiling %s", self._name)
         return None
 
     def save_overload(self, signature: Any, code: Any) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import _thread
 import atexit
 import functools
+import gc
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future
@@ -18,7 +19,7 @@ import numba
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.typing.templates import AbstractTemplate, Signature, infer_global
 
-from river_amf.kernels.numba_tools import IS_COMPILED, cache
+from river_amf.kernels.numba_tools import IS_COMPILED, cache, halfway, progress
 from river_amf.kernels.numba_tools.views import FORESTS, SAMPLES, uncompiled
 from river_amf.state.layout import KINDS
 
@@ -30,6 +31,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 KERNELS: list[Kernel] = []
+HELPERS: list[Any] = []
 
 # Without reference counting, which would double the code and only allocating functions need.
 _njit = functools.partial(numba.njit, error_model="numpy", _nrt=False, no_cfunc_wrapper=True)
@@ -37,8 +39,9 @@ _njit = functools.partial(numba.njit, error_model="numpy", _nrt=False, no_cfunc_
 
 def _njit_helper(function: Callable[..., Any], **options: Any) -> Any:
     """Compile a function that kernels call, not again for each constant that they pass."""
-    compiled = _njit(function, no_cpython_wrapper=True, **options)
+    compiled = _njit(function, no_cpython_wrapper=True, **halfway.OPTIONS, **options)
     if IS_COMPILED:
+        HELPERS.append(compiled)
         template_of = compiled.get_call_template
 
         def get_call_template(arguments: Any, named: Any) -> Any:
@@ -54,8 +57,6 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], **options: Any) -> None:
         self._function, self._compiled = function, _njit(function, **options)
         self._entries: dict[int, Callable[..., Any]] = {}
-        if IS_COMPILED:
-            self._compiled._cache = cache.KernelCache(function)
         KERNELS.append(self)
 
     def __call__(self, arena: Arena, *arguments: Any) -> Any:
@@ -74,23 +75,52 @@ class Kernel:
         *names, _ = self._function.__annotations__.values()
         types = tuple(by_name[name] for name in names)
         if IS_COMPILED:
-            return uninterrupted(self._compiled.compile, types)
+            return uninterrupted(self._load, types, functools.partial(_share, kind))
         return lambda *values: self._function(*map(uncompiled, values, types))
 
+    def _load(self, types: tuple[Any, ...]) -> Callable[..., Any]:
+        """Return the code for some types, from the cache or compiled, if need be ordinarily."""
+        self._compiled._cache = cache.KernelCache(self._function)
+        try:
+            return self._compiled.compile(types)
+        except Exception:  # of whatever is different in Numba
+            if not halfway.IS_ON:
+                raise
+        halfway.turn_off([*HELPERS, self._compiled])
+        return self._load(types)
 
-def uninterrupted(call: Callable[[T], R], argument: T) -> R:
+
+def _share(kind: int) -> float:
+    """Return about which share of the code is compiled for the kinds of forests in use."""
+    n_kernels = sum(len(each._entries) for each in KERNELS)
+    n_helpers = sum(len(each.overloads) for each in HELPERS)
+    # Each kind has about 200 helpers; a kernel takes as long as 8, as it is optimized.
+    whole = len({kind, *kinds_in_use()}) * (200 + 8 * len(KERNELS))
+    return min((n_helpers + 8 * n_kernels) / whole, 1.0)
+
+
+def uninterrupted(
+    call: Callable[[T], R], argument: T, share: Callable[[], float] = lambda: 0.0
+) -> R:
     """Make a call in a thread of its own, as signal handlers only interrupt the main thread."""
     # (DESIGN.md: compiled code.) After an interrupt, the next call blocks until this has ended.
     result: Future[R] = Future()
 
     def make() -> None:
-        try:
-            result.set_result(call(argument))
-        except BaseException as error:
-            result.set_exception(error)
+        with global_compiler_lock:
+            # Numba makes almost no garbage; to look for it takes a tenth of the time.
+            usual = gc.get_threshold()
+            gc.set_threshold(50 * usual[0], *usual[1:])
+            try:
+                result.set_result(call(argument))
+            except BaseException as error:
+                result.set_exception(error)
+            finally:
+                gc.set_threshold(*usual)
 
     # `threading.Thread` takes locks, for which a signal handler could wait forever.
     _thread.start_new_thread(make, ())
+    progress.show(result, share)
     return result.result()
 
 
