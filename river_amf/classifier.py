@@ -69,7 +69,9 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         which matters to a learned vote and to restarts. That prediction is found by the row; where
         rows repeat, or a transformer changes them in between, by the order of the rows. Behind such
         a transformer, labels that come in another order are scored as if they came at once. With 0,
-        all labels are.
+        all labels are. While labels are late, nothing adapts faster than they come: every second
+        tree does not fade, a learned vote is mixed with the mean of these trees, and restarts have
+        a longer memory. Rows that are all equal count as one row that is predicted again.
     vote
         `"mean"` averages the trees, as in the paper; its probabilities are under-confident.
         `"learned"` multiplies powers of the probabilities of the trees: a logarithmic opinion

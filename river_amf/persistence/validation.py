@@ -116,6 +116,7 @@ def _check_pending(pending: Array, counters: Any, settings: Any, is_classifier: 
     require(counters["n_waiting"] == (pending["is_taken"] == 0).sum(), "number of predictions")
     places = np.array([counters[name] for name in ("n_since", "usual_back", "n_missed", "n_lost")])
     require(_lies(places, 0, 2**62), "places of predictions")
+    require(0.0 <= counters["plain_share"] < 1.0, "share of plain trees")
 
 
 def _check_features(arrays: dict[str, Array], columns: Array) -> None:
