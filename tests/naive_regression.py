@@ -47,8 +47,9 @@ def sums(pairs):
     weight = math.fsum(w for _, w in pairs)
     if weight == 0:
         return Sums(0.0, 0.0, 0.0)
-    first = pairs[0][0]  # so that equal targets have a variance of 0
-    mean = first + math.fsum(w * (y - first) for y, w in pairs) / weight
+    mean = math.fsum(w * y for y, w in pairs) / weight
+    if len({y for y, _ in pairs}) == 1:
+        mean = pairs[0][0]  # so that equal targets have a variance of 0
     return Sums(weight, mean, math.fsum(w * (y - mean) ** 2 for y, w in pairs))
 
 

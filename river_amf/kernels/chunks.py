@@ -38,7 +38,7 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
         values, x, context = samples.values[i], samples.clipped[k], samples.contexts[k]
         z, terms, votes = samples.standardized[k], samples.terms, samples.votes
         slot = NONE
-        if at["predicts"] and weight > 0.0:
+        if at["predicts"] and at["learns"]:
             by_kind.pass_pending(forest, row_at(samples, i), 0)
         elif weight > 0.0:
             slot = by_kind.find_pending(forest, row_at(samples, i), 0)

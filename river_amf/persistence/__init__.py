@@ -8,6 +8,7 @@ or bad predictions, but nothing worse.
 from __future__ import annotations
 
 import abc
+import importlib
 import io
 import os
 from functools import partial
@@ -26,6 +27,7 @@ __all__ = ["FileError", "PathLike", "load", "save"]
 PathLike = str | os.PathLike[str]
 _Place = PathLike | IO[bytes]
 
+_MODULES = "classifier", "regressor", "dummy"  # with the classes that files may hold
 _KINDS: dict[str, type[Saved]] = {}
 
 
@@ -172,6 +174,8 @@ def load_with_header(path: _Place) -> tuple[Any, Header]:
         header, arrays = container.read(data)
         kind, header = header["kind"], {"notes": {}} | header
         require(type(header["notes"]) is dict, "notes, an object,")
+        for module in _MODULES:  # which add their classes to the kinds
+            importlib.import_module(f"river_amf.{module}")
         if type(kind) is not str or kind not in _KINDS:
             what = f"not one of {', '.join(sorted(_KINDS))}"
             raise FileError(f"holds a model of the kind {shown(kind)}, {what}")

@@ -47,6 +47,7 @@ def test_restarts_in_blocks_and_copies_equal_rows(kind):
     for i, (x, y, w) in enumerate(stream):
         expected.append(rows.predict_one(x) if is_regressor else rows.predict_proba_one(x))
         rows.learn_one(x, y, w)
+        moved.predict_one(x)
         moved.learn_one(x, y, w)
         if i % 60 == 20:
             moved = COPIES["copy of a copy"](COPIES["file"](moved))
