@@ -1,5 +1,6 @@
 """Libraries of dataframes, and the check that a block is learned and predicted like its rows."""
 
+import copy
 import math
 from typing import Any, NamedTuple
 
@@ -68,7 +69,7 @@ def predict_then_learn(model, X, targets, weights=None):
 
 def labels_of(model):
     """List the labels that a classifier has seen, in their order."""
-    return list(model.predict_proba_one({}))
+    return list(copy.deepcopy(model).predict_proba_one({}))  # as this is a prediction like others
 
 
 def values_of(library, answers):
