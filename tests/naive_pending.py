@@ -20,7 +20,7 @@ EVERY = 16  # such labels between two looks at all rows
 N_AROUND = 32  # rows on each side of the place, which a row is compared with
 SIMILAR = 0.5  # of the mean distance of these rows
 RIVALRY = 8  # labels in favor of another place, on balance, from which on it is the usual one
-N_KEPT = 64  # taken predictions that are kept, and 2 for each that waits
+N_KEPT = 256  # taken predictions that are kept, and 2 for each that waits
 
 
 def slowed(weight, delay):
@@ -47,6 +47,7 @@ class Prediction:
     votes: Any
     number: int
     n_predicted: int
+    level: float | None
     is_taken: bool = False
 
 
@@ -73,6 +74,7 @@ class Pending:
         self.list = []
         self.newest = self.last = -1  # numbers of the newest, and of the last found in its place
         self.usual = 0  # how many were made since, then
+        self.is_fresh = False  # whether one was made since the last label
         self.trust = 0
         self.n_predicted = 0
         self.mean_lateness = self.newest_lateness = None
@@ -98,17 +100,25 @@ class Pending:
         """Return the predictions whose labels have not come."""
         return [p for p in self.list if not p.is_taken]
 
-    def note(self, row, n_learned, votes):
-        """Add a prediction, or again that of the same row right before."""
+    def note(self, row, n_learned, votes, level=None):
+        """Add a prediction, or again that of the same row right before.
+
+        Once labels are late, a regressor that is asked again for the same quantiles predicts
+        another row.
+        """
         if not self.most:
             return
-        if self._is_newest(row, n_learned):
+        is_late = self.mean_lateness is not None and self.mean_lateness >= AT_ONCE
+        is_another = is_late and level is not None and self.list and self.list[-1].level == level
+        if self._is_newest(row, n_learned) and not is_another:
             self.list[-1].votes = votes
             self.last = min(self.last, self.newest - 1)
             return
+        self.is_fresh = True
         self.newest += 1
         self.n_predicted += 1
-        self.list.append(Prediction(row, n_learned, votes, self.newest, self.n_predicted))
+        more = votes, self.newest, self.n_predicted, level
+        self.list.append(Prediction(row, n_learned, *more))
         self._shorten()
 
     def _is_newest(self, row, n_learned):
@@ -128,6 +138,11 @@ class Pending:
 
     def find(self, row, n_learned, columns):
         """Take out the prediction of a row; return None if there is none, or its label at once."""
+        found = self._find(row, n_learned, columns)
+        self.is_fresh = False
+        return found
+
+    def _find(self, row, n_learned, columns):
         waiting, self.newest_lateness = self.waiting(), None
         if not waiting:
             return None
@@ -165,7 +180,8 @@ class Pending:
             found = min(equal, key=lambda p: abs(p.number - place))
         else:
             found = equal[0]
-            self._suppose(equal[n_learned % len(equal)])
+            of_row = [p for p in self.list if p.row == row]
+            self._suppose(of_row[n_learned % len(of_row)])
         if self.trust >= TRUSTED:
             for p in equal:
                 p.is_taken |= p.number < found.number
@@ -174,7 +190,8 @@ class Pending:
     def _suppose(self, prediction):
         """Suppose that this is the prediction of the label: the next one follows it."""
         self.last = prediction.number
-        self.usual = self.newest - prediction.number
+        back = self.newest - prediction.number
+        self.usual = back if self.is_fresh else max(back, self.usual)  # as for the first of a batch
 
     def _similar(self, row, usual, columns):
         self.n_missed += 1

@@ -332,7 +332,8 @@ class NaiveRegressor(GrowingForest):
         tame = self.winsorize(self.checked(x))
         votes = self._votes(x)._replace(trends=self._trends(self.row(tame, self.places(tame))))
         law = self.stack.law(votes)
-        self.pending.note(self.pending_row(x), self.n_learned, (votes, *law))
+        level = round(abs(1 - 2 * qs[0]), 9) if qs else 0.0
+        self.pending.note(self.pending_row(x), self.n_learned, (votes, *law), level)
         quantiles = [self.stack.quantile(*law, q) for q in qs]
         return [self.first_target + number for number in (law[0], *quantiles)]
 

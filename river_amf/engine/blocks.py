@@ -80,7 +80,7 @@ def predict_block(
     n_known = np.full(rows.n_rows, len(labels))
     return [
         BlockAnswers(_predicted(engine, rows, n_jobs, level, keeps), n_known, list(labels))
-        for level, keeps in zip(levels, [*[False] * (len(levels) - 1), True], strict=True)
+        for level, keeps in zip(levels, [True, *[False] * (len(levels) - 1)], strict=True)
     ]
 
 

@@ -16,6 +16,7 @@ from river_amf.kernels.numba_tools.compilation import hot, kernel
 from river_amf.kernels.pending import begin_context
 from river_amf.kernels.tree.readiness import needs_tree_votes
 from river_amf.kernels.tree.sample_store import count_late, have_released
+from river_amf.state.layout import LOWER
 
 UNOPENED, OPEN, CLOSED = 0, 1, 2  # stages of a chunk
 
@@ -106,10 +107,12 @@ def close_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> int:
         k, target, weight = i - start, samples.targets[i], samples.weights[i]
         context = samples.contexts[k]
         if at["predicts"]:
-            steps.pool_votes(forest, votes, k, context, samples.answers[i])
+            answer = samples.answers[i]
+            level = answer[LOWER] if forest.settings[0]["is_regression"] else 0.0
+            steps.pool_votes(forest, votes, k, context, answer)
             if at["keeps"]:
                 row = row_at(samples, i)
-                by_kind.note_prediction(forest, row, 0, votes, k, samples.answers[i])
+                by_kind.note_prediction(forest, row, 0, votes, k, answer, level)
         if weight > 0.0:
             steps.end_sample(forest, votes, k, target, weight, context)
     at["stage"] = CLOSED

@@ -35,7 +35,7 @@ from river_amf.kernels.tree.novelty import known_value, novelty_in
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
 from river_amf.kernels.tree.readiness import count_ready, needs_tree_votes
 from river_amf.kernels.tree.structure import hull_of_rows, is_end, is_leaf, next_visit, pass_on
-from river_amf.state.layout import LATENESS
+from river_amf.state.layout import LATENESS, LOWER
 
 UNSOUGHT = -2  # the place of a prediction that has not been looked for
 
@@ -172,6 +172,7 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
         set_fading(forest, t, context[LATENESS])
         by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, coded), votes[t, 0])
     by_kind.run_experts(forest, sample, x, z, inputs, additive_inputs, votes, True, NONE, 0.0)
+    level = proba[LOWER] if settings["is_regression"] else 0.0
     steps.pool_votes(forest, votes, 0, context, proba)
     if not needs_tree_votes(settings):
         return DONE
@@ -179,7 +180,7 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
         seen[j] = values[j]
     made_at[0] = forest.handle["version"]
     words = sample + 24 * settings["n_features"]
-    by_kind.note_prediction(forest, sample, words, votes, 0, proba)
+    by_kind.note_prediction(forest, sample, words, votes, 0, proba, level)
     return DONE
 
 

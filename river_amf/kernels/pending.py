@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.lateness import lateness_of
+from river_amf.kernels.lateness import AT_ONCE, lateness_of
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Word, array_at
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.target_pool import recent_values
@@ -25,7 +25,7 @@ EVERY = 16  # labels without an equal row from one search among all rows to the 
 N_AROUND = 32  # rows on each side of the place, which a row is compared with
 SIMILAR = 0.5  # share of their mean distance up to which the place is similar
 RIVALRY = 8  # surplus of labels that fit another place better, which makes it the usual one
-N_KEPT = 64  # predictions, plus 2 for each that waits, beyond which taken ones are dropped
+N_KEPT = 256  # predictions, plus 2 for each that waits, beyond which taken ones are dropped
 N_LOST = 1000  # labels without a prediction, each after another one was made, before a warning
 
 FIRST_KEY, ZERO = np.uint64(1), np.uint64(0)
@@ -79,6 +79,14 @@ def is_same_prediction(forest: Forest, slot: int, key: Word) -> bool:
     return is_waiting and forest.pending_keys[slot] == key
 
 
+@hot
+def is_asked_again(forest: Forest, slot: int, level: float) -> bool:
+    """Return whether an equal row is another one: labels are late, and the question is the same."""
+    # A classifier has one question, which is asked for a label and for probabilities.
+    is_late = forest.counters[0]["lateness"] >= AT_ONCE and forest.settings[0]["is_regression"]
+    return is_late and forest.pending[slot]["level"] == level
+
+
 @helper
 def lacks_room(forest: Forest) -> bool:
     """Return whether the ring has to grow before the next prediction."""
@@ -87,12 +95,12 @@ def lacks_room(forest: Forest) -> bool:
 
 
 @helper
-def open_pending(forest: Forest, key: Word) -> int:
-    """Return the place for a prediction; if the one right before was of an equal row, its place."""
+def open_pending(forest: Forest, key: Word, level: float) -> int:
+    """Return the place for a prediction, the one of the newest if it is the same prediction."""
     counters = forest.counters[0]
     if counters["n_pending"] > 0:
         slot = slot_of(forest, 0)
-        if is_same_prediction(forest, slot, key):
+        if is_same_prediction(forest, slot, key) and not is_asked_again(forest, slot, level):
             counters["n_since"] = max(counters["n_since"], 1)
             return slot
     while counters["n_pending"] >= forest.handle["most_pending"]:
@@ -105,6 +113,7 @@ def open_pending(forest: Forest, key: Word) -> int:
     slot = slot_of(forest, 0)
     forest.pending_keys[slot] = key
     forest.pending[slot]["is_taken"] = 0
+    forest.pending[slot]["level"] = level
     forest.pending[slot]["n_learned"] = counters["n_learned"]
     forest.pending[slot]["n_predicted"] = counters["n_predicted"]
     drop_taken(forest)
@@ -113,13 +122,13 @@ def open_pending(forest: Forest, key: Word) -> int:
 
 @helper
 def note_prediction(
-    forest: Forest, row: int, words: int, votes: Array, i: int, answer: Array
+    forest: Forest, row: int, words: int, votes: Array, i: int, answer: Array, level: float
 ) -> None:
     """Keep a prediction, if any are kept: its row, its votes, and the values behind them."""
     if forest.handle["most_pending"] == 0:
         return
     settings = forest.settings[0]
-    slot = open_pending(forest, key_of(forest, row, words))
+    slot = open_pending(forest, key_of(forest, row, words), level)
     pending, values = forest.pending[slot], array_at(row, (settings["n_features"],), np.float64)
     for j in range(settings["n_features"]):
         forest.pending_rows[slot, j] = values[j]
@@ -138,7 +147,7 @@ def note_prediction(
 def pass_pending(forest: Forest, row: int, words: int) -> None:
     """Note a row that is predicted and learned at once."""
     if forest.handle["most_pending"] > 0:
-        open_pending(forest, key_of(forest, row, words))
+        open_pending(forest, key_of(forest, row, words), 0.0)
         find_pending(forest, row, words)
 
 
@@ -182,9 +191,9 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
         return NONE
     counters = forest.counters[0]
     values = array_at(row, (forest.settings[0]["n_features"],), np.float64)
-    is_fresh = counters["is_fresh"]
-    counters["is_fresh"], counters["newest_lateness"] = 0, -1.0
+    counters["newest_lateness"] = -1.0
     if counters["n_waiting"] == 0:
+        counters["is_fresh"] = 0
         return NONE
     key, newest = key_of(forest, row, words), slot_of(forest, 0)
     if counters["n_waiting"] == 1 and is_same_prediction(forest, newest, key):
@@ -194,6 +203,7 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
         back = find_equal(forest, place, key)
         if back == NONE:
             back = find_similar(forest, place, values)
+    is_fresh, counters["is_fresh"] = counters["is_fresh"], 0
     if back == NONE:
         counters["n_lost"] += is_fresh
         return NONE
@@ -239,7 +249,10 @@ def trust(forest: Forest, evidence: int) -> None:
 @hot
 def suppose(forest: Forest, back: int) -> None:
     """Make a place the usual one: then the next label is that of the next prediction."""
-    forest.counters[0]["n_since"] = forest.counters[0]["usual_back"] = back
+    # Within a batch of labels, it stays where the first of them was.
+    counters = forest.counters[0]
+    counters["n_since"] = back
+    counters["usual_back"] = back if counters["is_fresh"] else max(back, counters["usual_back"])
 
 
 @helper
@@ -247,18 +260,20 @@ def find_equal(forest: Forest, place: int, key: Word) -> int:
     """Return which prediction of an equal row is that of a label, NONE if there is none."""
     # If the row in the usual place is equal, it is that prediction, even if it is taken. Else it is
     # the nearest that waits, if the place is trusted. If not, it is the oldest, and the place of
-    # one of the equal rows becomes the usual one.
+    # one of all equal rows becomes the usual one.
     counters, keys = forest.counters[0], forest.pending_keys
     n_equal, oldest, nearest = 0, NONE, NONE
     for back in range(counters["n_pending"]):
         slot = slot_of(forest, back)
-        if keys[slot] == key and not forest.pending[slot]["is_taken"]:
+        if keys[slot] != key:
+            continue
+        n_equal += 1
+        if not forest.pending[slot]["is_taken"]:
             if nearest == NONE or abs(back - place) <= abs(nearest - place):
                 nearest = back
             oldest = back
-            n_equal += 1
     fits = has_place(forest, place) and keys[slot_of(forest, place)] == key
-    if n_equal == 0 and not fits:
+    if oldest == NONE and not fits:
         return NONE
     counters["n_missed"] = 0
     trust(forest, FIT if fits else MISFIT)
@@ -279,12 +294,12 @@ def find_equal(forest: Forest, place: int, key: Word) -> int:
 
 @helper
 def equal_at(forest: Forest, key: Word, number: int) -> int:
-    """Return the place of the prediction with a number among those that wait with a key."""
+    """Return the place of the prediction with a number among those with a key."""
     back = forest.counters[0]["n_pending"]
     while number >= 0:
         back -= 1
         slot = slot_of(forest, back)
-        number -= forest.pending_keys[slot] == key and not forest.pending[slot]["is_taken"]
+        number -= forest.pending_keys[slot] == key
     return back
 
 

@@ -190,6 +190,7 @@ PENDING = _record(
     ("n_learned", "i8"),  # samples learned before it
     ("n_predicted", "i8"),  # predictions made by then, it included
     ("n_known", "i8"),  # labels known by then
+    ("level", "f8"),  # of the quantiles asked for, 0 for none
     ("fast_error", "f8"),  # means of recent errors
     ("slow_error", "f8"),
     ("last_target", "f8"),

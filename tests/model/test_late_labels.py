@@ -44,7 +44,8 @@ def pair(kind, parameters):
     return naive.pair(**{"n_estimators": 2} | parameters)
 
 
-def check_same_answer(model, reference, x):
+def check_same_answer(model, reference, x, look=0):
+    """Compare predictions; a second look at a row is one at another quantile."""
     if isinstance(model, AMFClassifier):
         expected = reference.predict_proba_one(x)
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-11)
@@ -53,6 +54,10 @@ def check_same_answer(model, reference, x):
         (abs(y) for tree in reference.trees[:1] for y, _ in tree.learned), default=0.0
     )
     tolerance = test_naive_regression.TOLERANCE * scale
+    if look:
+        expected = reference.predict_quantile_one(x, 0.4)
+        assert model.predict_quantile_one(x, 0.4) == pytest.approx(expected, abs=10 * tolerance)
+        return
     assert model.predict_one(x) == pytest.approx(reference.predict_one(x), abs=tolerance)
 
 
@@ -131,8 +136,8 @@ def test_changed_and_repeated_rows_equal_reference(kind, parameters, change, del
     for n in range(160):
         x = {"a": draw.gauss(0, 1), "b": draw.gauss(0, 1), "ramp": n + 9.0}
         x |= {"hour": n % 6, "few": draw.choice("pqr")}
-        for _ in range(draw.choice([0, 1, 2] if n < 40 else [1, 1, 2])):
-            check_same_answer(model, reference, CHANGES[change](n_learned)(x))
+        for look in range(draw.choice([0, 1, 2] if n < 40 else [1, 1, 2])):
+            check_same_answer(model, reference, CHANGES[change](n_learned)(x), look)
         delay -= 3 * (n == 110 and delay > 3)  # to where rows are like those of the usual place
         waiting.append((x, x["a"] + x["hour"] if kind is AMFRegressor else x["a"] > 0))
         while len(waiting) > delay:
@@ -315,6 +320,28 @@ def test_lateness_in_batches_is_half_their_size():
             found.append(float(model._arena.counters["lateness"][0]))
     assert found[0] == -1.0  # the first batch had no predictions
     assert set(found[200:]) == {199 / 2}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("batch", [1, 100])
+@pytest.mark.parametrize("kinds", [2, 3, 10])
+def test_few_kinds_of_rows_find_their_predictions(kinds, batch):
+    draw, model, level, waiting = random.Random(kinds), AdaptiveAMFRegressor(4, seed=1), 0.0, []
+    hits, errors, squares = 0, 0.0, 0.0
+    for n in range(4000):
+        level = 0.97 * level + draw.gauss(0.0, 0.24)
+        x, y = {"kind": f"k{draw.randrange(kinds)}"}, level + draw.gauss(0.0, 0.3)
+        prediction, interval = model.predict_one(x), model.predict_interval_one(x)
+        if n >= 2000:
+            hits += y in interval
+            errors += (y - prediction) ** 2
+            squares += y**2
+        waiting.append((x, y))
+        while len(waiting) > 100 or (batch > 1 and n % batch == batch - 1 and waiting):
+            model.learn_one(*waiting.pop(0))
+    assert 0.8 < hits / 2000 < 0.97
+    assert errors < 1.25 * squares  # the errors of the mean, which little is better than
+    assert model._arena.counters["lateness"][0] > 30.0
 
 
 def test_half_at_once_and_half_late_count_both():
