@@ -38,17 +38,23 @@ _njit = functools.partial(numba.njit, error_model="numpy", _nrt=False, no_cfunc_
 
 
 def _njit_helper(function: Callable[..., Any], **options: Any) -> Any:
-    """Compile a function that kernels call, not again for each constant that they pass."""
+    """Compile a function that kernels call, not again for each constant or size of integers."""
     compiled = _njit(function, no_cpython_wrapper=True, **halfway.OPTIONS, **options)
     if IS_COMPILED:
         HELPERS.append(compiled)
         template_of = compiled.get_call_template
 
         def get_call_template(arguments: Any, named: Any) -> Any:
-            return template_of([*map(numba.types.unliteral, arguments)], named)
+            return template_of([*map(_widened, arguments)], named)
 
         compiled.get_call_template = get_call_template
     return compiled
+
+
+def _widened(argument: Any) -> Any:
+    """Return the type that a helper takes in the place of an argument's."""
+    plain = numba.types.unliteral(argument)
+    return numba.int64 if plain == numba.int32 else plain
 
 
 class Kernel:

@@ -47,7 +47,7 @@ def span_of_list(
     forest: Forest, tree: Tree, index: int, is_spanning: Array, ends: Array, places: Array
 ) -> None:
     """Mark samples, by their place in a leaf's list, whose hull is the hull of the whole list."""
-    # `ends` and `places` are working memory, filled with NaN and NONE.
+    # `ends` and `places` are working memory, filled with NaN.
     n_features = tree.settings["n_features"]
     row = tree.nodes[index]["slot"]
     for i in range(len(is_spanning)):
@@ -58,9 +58,9 @@ def span_of_list(
             if x > ends[1, j] or (math.isnan(ends[1, j]) and not math.isnan(x)):
                 ends[1, j], places[1, j] = x, i
         row = tree.links[row]
-    for i in places.flat:
-        if i != NONE:
-            is_spanning[i] = True
+    for place in places.flat:
+        if not math.isnan(place):
+            is_spanning[int(place)] = True
 
 
 @hot
@@ -94,9 +94,8 @@ def list_row_and_thin(forest: Forest, tree: Tree, index: int, newest: int) -> No
     """Put a row at the head of a leaf's list, then drop some, as there are too many."""
     # (DESIGN.md: thinning.) All memory is allocated before anything changes.
     node, n_features = tree.nodes[index], tree.settings["n_features"]
-    is_spanning = np.zeros(node["n_rows"] + 1, np.bool_)
-    ends = np.full((2, n_features), np.nan)
-    places = np.full((2, n_features), NONE)
+    is_spanning = np.zeros(node["n_rows"] + 1, np.int64)
+    ends, places = np.full((2, n_features), np.nan), np.full((2, n_features), np.nan)
     n_rare = np.zeros(RAREST + 1, np.int64)
     list_row(tree, index, newest)
     span_of_list(forest, tree, index, is_spanning, ends, places)
@@ -170,7 +169,7 @@ def compact_rows(forest: Forest) -> None:
     counters, trees, nodes = forest.counters[0], forest.trees, forest.nodes
     rows, samples, links = forest.rows, forest.samples, forest.links
     n_rows = 0
-    moved_to = np.empty(counters["n_rows"], np.int32)
+    moved_to = np.zeros(counters["n_rows"], np.int64)
     for row in range(counters["n_rows"]):
         moved_to[row] = UNLISTED
         if is_listed(links, row):
