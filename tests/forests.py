@@ -27,7 +27,7 @@ VARIANTS = {
     "unit": {"split_intensity": "unit", "use_aggregation": False},
     "fading": {"fading_factor": 0.7, "split_pure": True},
     "relevance": {"split_intensity": "relevance"},
-    "learned vote": {"vote": "learned"},
+    "learned vote": {"vote": "learned", "n_estimators": 12},
     "linear": {"vote": "learned", "linear": True, "max_categories": 9},
     "restarts": {"drift_threshold": 0.01},
     "adaptive": {"kind": AdaptiveAMFClassifier},

@@ -43,6 +43,7 @@ PLAIN_SWITCHING = 0.0005
 FIRST_PLAIN_SHARE = 0.2
 LEAST_POOLED = 1e-9
 VOTE_RATE = 0.002  # RATE_V
+FEW_TREES = 10
 BIAS_RATE = 0.02  # RATE_B
 
 
@@ -495,8 +496,11 @@ class NaiveForest(GrowingForest):
         def gradient(votes):
             return votes[label] - math.fsum(p * v for p, v in zip(pooled, votes, strict=True))
 
-        for t, votes in enumerate(of_trees):
-            self.vote_weights[t] += VOTE_RATE * trust * gradient(votes) * (not restarted[t])
+        gradients = [gradient(v) * (not r) for v, r in zip(of_trees, restarted, strict=True)]
+        mean, slowed = math.fsum(gradients) / len(of_trees), min(1, FEW_TREES / len(of_trees))
+        for t, g in enumerate(gradients):
+            step = slowed * mean + math.sqrt(slowed) * (g - mean)
+            self.vote_weights[t] += VOTE_RATE * trust * step * (not restarted[t])
         for expert, votes in zip(self.linear_models.linear_models, others, strict=True):
             expert.vote_weight += LINEAR_RATE * trust * gradient(votes)
         for c, p in enumerate(pooled):

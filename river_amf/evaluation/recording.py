@@ -194,8 +194,11 @@ class Run:
             ("relevance", self._relevance, "n_samples"),
             ("contributions", self._contributions, "sample"),
         ):
-            table = pd.DataFrame([*rows.values()], [*rows])
+            titles = [row.name for row in rows.values()]  # a third label changes the unit in them
+            last = {n: row for n, row in rows.items() if row.name == titles[-1]}
+            table = pd.DataFrame([*last.values()], [*last])
             if len(table.columns):
+                table.columns.name = titles[-1]
                 tables[name] = table.rename_axis(index)
         return tables
 

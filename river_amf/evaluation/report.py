@@ -43,12 +43,14 @@ class Report(Records):
     relevance, contributions, reliability, labels, confusion, points, latest : dict of DataFrame
         By name of the model. For forests, `inspection.feature_relevance` at the end of each window,
         and `inspection.contributions` of the features to the last prediction of each, by the number
-        of the sample; in a pipeline, of what the last step sees. For classifiers, the samples in
-        twenty bins of the probability of the predicted label (`n_samples`, its mean as
-        `confidence`, and `accuracy`); `precision`, `recall`, `F1` and `support` of the hundred most
-        frequent labels; and how often labels, in the rows, were predicted as those in the columns,
-        of the twenty most frequent and `(others)`. For regressors, 600 samples drawn at random and
-        the last 200: `sample`, its number from 1, `target`, `prediction`, `lower` and `upper`.
+        of the sample; in a pipeline, of what the last step sees. The name of their columns has
+        their unit; those before the third label, which changes it, are left out. For classifiers,
+        the samples in twenty bins of the probability of the predicted label (`n_samples`, its mean
+        as `confidence`, and `accuracy`); `precision`, `recall`, `F1` and `support` of the hundred
+        most frequent labels; and how often labels, in the rows, were predicted as those in the
+        columns, of the twenty most frequent and `(others)`. For regressors, 600 samples drawn at
+        random and the last 200: `sample`, its number from 1, `target`, `prediction`, `lower` and
+        `upper`.
 
     Examples
     --------

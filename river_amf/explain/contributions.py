@@ -74,17 +74,19 @@ def contributions(
     Returns
     -------
     Series of floats
-        One by feature, in order of first appearance, by name within a row, named `contribution`.
-        The first is `"baseline"`, what the forest predicts at the roots of its trees and for
-        average inputs of linear models, or with `"permutations"` its mean for the background. With
-        `"path"` and a learned vote the last is `"rest"`: what bounds on linear models and stacks
-        leave, and in a classifier the mixture with plain trees while labels are late. With
-        `absent="zero"`, words that are in no sample here and have no column are left out. Before
-        the first sample there is only a baseline of 0.
+        One by feature, in order of first appearance, by name within a row, named with their unit,
+        such as `contribution (log-odds)`. The first is `"baseline"`, what the forest predicts at
+        the roots of its trees and for average inputs of linear models, or with `"permutations"` its
+        mean for the background. With `"path"` and a learned vote the last is `"rest"`: what bounds
+        on linear models and stacks leave, and in a classifier the mixture with plain trees while
+        labels are late. With `absent="zero"`, words that are in no sample here and have no column
+        are left out. Before the first sample there is only a baseline of 0.
 
-        They sum to the prediction: with `vote="mean"` to the probability of the label, with
-        `vote="learned"` to log P(label) less the mean of log P over all labels, and for a regressor
-        to its target, in the unit of that.
+        They sum to the prediction: with `vote="mean"` to the probability of the label, and for a
+        regressor to its target, in the unit of that. With `vote="learned"` and two labels they sum
+        to the log-odds of the label, log P / (1 - P), and are minus those of the other label; with
+        three or more to log P(label) less the mean of log P over all labels. So a third label
+        changes the unit. With only one label they are 0.
 
     Notes
     -----
@@ -114,7 +116,7 @@ def contributions(
     baseline    0.5
     noise       0.0
     signal      0.5
-    Name: contribution, dtype: float64
+    Name: contribution (probability), dtype: float64
     >>> proba = model.predict_proba_one({"noise": 3, "signal": 3})
     >>> bool(abs(parts.sum() - proba[True]) < 1e-9)
     True
@@ -161,7 +163,8 @@ def contributions_many(model: Any, X: Any, label: Hashable | None = None) -> pd.
     -------
     DataFrame of shape (n_samples, n_parts)
         A row for each sample, with the index of `X` if that is of pandas: the same numbers as
-        `contributions` returns, and 0 for words of other rows that have no column.
+        `contributions` returns, and 0 for words of other rows that have no column. The name of the
+        columns has the unit.
 
     Examples
     --------
@@ -171,6 +174,7 @@ def contributions_many(model: Any, X: Any, label: Hashable | None = None) -> pd.
     >>> X = X % [7, 10]
     >>> model.learn_many(X, X["signal"] < 5)
     >>> inspection.contributions_many(model, X).drop(columns="baseline").abs().mean().round(1)
+    contribution (probability)
     noise     0.0
     signal    0.5
     dtype: float64
@@ -183,7 +187,25 @@ def contributions_many(model: Any, X: Any, label: Hashable | None = None) -> pd.
 def contributions_of(forest: Ensemble, x: dict[Any, Any], label: Hashable | None) -> pd.Series:
     """Return the contributions in a forest that no other thread changes."""
     names, parts = _parts_of(forest, x, _index_of(forest, label))
-    return _series(names, parts, has_rest(forest))
+    return _series(forest, names, parts, has_rest(forest))
+
+
+def _title(forest: Any) -> str:
+    """Return what contributions are, with their unit."""
+    if forest._task == REGRESSION:
+        return "contribution (unit of the target)"
+    if forest.vote == "mean":
+        return "contribution (probability)"
+    if len(forest._labels) <= 2:
+        return "contribution (log-odds)"
+    return "contribution (log P less its mean over labels)"
+
+
+def _score(logs: Array, index: int) -> Array:
+    """Return the log-odds of one of two labels, of more log P less its mean, along a last axis."""
+    others = logs[..., 1 - index] if logs.shape[-1] == 2 else logs.mean(axis=-1)
+    score: Array = logs[..., index] - others
+    return score
 
 
 def _samples_in(forest: Any, X: Any) -> list[dict[Any, Any]]:
@@ -203,7 +225,7 @@ def _parts_of_rows(
     table = np.zeros((len(found), 2 + len(places)))
     for row, (names, parts) in zip(table, found, strict=True):
         row[[0, *(places[name] for name in names), -1]] = parts
-    titles = _titles([*places], has_rest(forest))
+    titles = _titles([*places], has_rest(forest)).rename(_title(forest))
     return titles, table[:, : len(titles)]
 
 
@@ -218,8 +240,7 @@ def _parts_of(forest: Ensemble, x: Any, index: int | None) -> tuple[list[Hashabl
     if index is None:
         index = int(np.argmax([*outputs.answer.values()]))
     if forest.vote == "learned":
-        parts = _of_vote(forest, outputs, names)
-        return names, parts[:, index] - parts.mean(axis=1)
+        return names, _score(_of_vote(forest, outputs, names), index)
     parts = _of_voters(forest, outputs, len(names))[:, : len(forest._labels)].sum(axis=0)
     return names, parts[index] / parts.sum()
 
@@ -236,7 +257,7 @@ def _by_permutations(
     index, reader, labels = _index_of(forest, label), forest._settled.reader(), forest._labels
     answer = reader.predict_any(x)
     if reader.learned.arena is None:
-        return _series([], np.zeros(2), ends_with_rest=False)
+        return _series(forest, [], np.zeros(2), ends_with_rest=False)
     if index is None and forest._task != REGRESSION:
         index = int(np.argmax([*answer.values()]))
 
@@ -246,8 +267,7 @@ def _by_permutations(
             return float(answer[LOCATION] + labels.origin)
         if forest.vote == "mean":
             return answer[index]
-        logs = np.log(np.maximum(answer, np.finfo(np.float64).tiny))
-        return float(logs[index] - logs.mean())
+        return float(_score(np.log(np.maximum(answer, np.finfo(np.float64).tiny)), index))
 
     first_values = [in_row(number, value_of, row) for number, row in enumerate(background)]
     known = {
@@ -268,7 +288,7 @@ def _by_permutations(
             after = value_of(mixed)
             parts[1 + k] += after - before
             before = after
-    return _series(names, parts / len(background), ends_with_rest=False)
+    return _series(forest, names, parts / len(background), ends_with_rest=False)
 
 
 def _index_of(forest: Any, label: Hashable | None) -> int | None:
@@ -296,10 +316,10 @@ def _titles(names: list[Hashable], ends_with_rest: bool) -> pd.Index:
     return pd.Index(titles, dtype=object, tupleize_cols=False)  # tuples as they are
 
 
-def _series(names: list[Hashable], parts: Array, ends_with_rest: bool) -> pd.Series:
+def _series(forest: Any, names: list[Any], parts: Array, ends_with_rest: bool) -> pd.Series:
     """Return the parts of a number by name."""
     titles = _titles(names, ends_with_rest)
-    return pd.Series(parts[: len(titles)], titles, np.float64, name="contribution")
+    return pd.Series(parts[: len(titles)], titles, np.float64, name=_title(forest))
 
 
 # Trees

@@ -141,10 +141,14 @@ def _contributions(forest: Ensemble, x: dict[Any, Any], outputs: ExpertOutputs) 
     """Return the table of the largest contributions to the prediction, under its title."""
     title, parts = "Contributions (they sum to the prediction)", contributions_of(forest, x, None)
     if forest._task != REGRESSION:
-        p = f"P({short(max(outputs.answer, key=lambda label: outputs.answer[label]))})"
-        total = p if forest.vote == "mean" else f"log {p} less the mean of log P"
+        label = short(max(outputs.answer, key=lambda label: outputs.answer[label]))
+        total = f"P({label})"
+        if forest.vote == "learned":
+            total = f"log {total} less the mean of log P"
+            if len(outputs.answer) <= 2:
+                total = f"the log-odds of {label}"
         title = f"Contributions (they sum to {total})"
-    table = parts.to_frame().set_axis([name(feature) for feature in parts.index])
+    table = parts.to_frame("contribution").set_axis([name(feature) for feature in parts.index])
     n_features = len(parts) - 1 - has_rest(forest)
     baseline, features, rest = table[:1], table[1 : 1 + n_features], table[1 + n_features :]
     features = features.sort_values("contribution", key=lambda c: -c.abs(), kind="stable")

@@ -136,4 +136,5 @@ def contributions(model: str, table: pd.DataFrame, number: int) -> Figure:
     text = f"Blue: the mean of the absolute values for {len(table):,} samples along the stream."
     text += f" Orange: the prediction of sample {table.index[-1]:,}."
     layout = rows_layout([str(table.columns[k]) for k in order])
-    return Figure(f"contributions-{number}", model, traces, layout=layout, text=text)
+    x = str(table.columns.name or "")
+    return Figure(f"contributions-{number}", model, traces, x, layout=layout, text=text)

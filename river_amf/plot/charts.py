@@ -111,7 +111,7 @@ def contributions(parts: pd.Series, ax: Axes | None = None, n_features: int = 20
     Parameters
     ----------
     parts
-        Result of `inspection.contributions`. Its baseline and sum are below the bars.
+        Result of `inspection.contributions`. Its unit, baseline and sum are below the bars.
     ax
         Axes to draw on; by default of a new figure.
     n_features
@@ -139,7 +139,8 @@ def contributions(parts: pd.Series, ax: Axes | None = None, n_features: int = 20
         titles, values = [*titles, f"{len(others)} others"], [*values, others.sum()]
     ax = _bars(ax, titles, values)
     ax.axvline(0.0, color="black", linewidth=0.8)
-    ax.set_xlabel(f"contribution\nbaseline {parts.iloc[0]:.4g}\nsum {parts.sum():.4g}")
+    title = parts.index.name or parts.name or "contribution"  # of a row of a table, or of a sample
+    ax.set_xlabel(f"{title}\nbaseline {parts.iloc[0]:.4g}\nsum {parts.sum():.4g}")
     return ax
 
 

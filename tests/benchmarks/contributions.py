@@ -46,7 +46,8 @@ def values_of(model, label, rows):
     proba = model.predict_proba_many(X)
     if model.vote == "learned":
         proba = np.log(proba.clip(lower=np.finfo(float).tiny))
-        proba = proba.sub(proba.mean(axis=1), axis=0)
+        others = proba.drop(columns=label) if proba.shape[1] == 2 else proba
+        proba = proba.sub(others.mean(axis=1), axis=0)
     return proba[label].to_numpy()
 
 

@@ -285,3 +285,7 @@ def test_restarts_equal_the_reference(parameters, stream):
     model, reference = pair(n_estimators=3, **parameters)
     learn_both(model, reference, stream, precision=1e-11)
     assert [tree.n_restarts > 0 for tree in reference.trees] == [False, True, False]
+
+
+def test_many_trees_equal_the_reference():
+    learn_both(*pair(n_estimators=12, vote="learned", linear=True), [*longer_stream()][:60])

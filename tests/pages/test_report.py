@@ -198,6 +198,15 @@ def test_figures_of_forests_are_recorded():
     assert "piped" in report.relevance
 
 
+def test_third_label_begins_the_contributions_anew():
+    samples = [*labeled(250, ("a", "b")), *labeled(350, ("a", "b", "c"))]
+    for limit, first, unit in ((250, 60, "log-odds"), (600, 300, "log P less its mean")):
+        model = AdaptiveAMFClassifier(n_estimators=2, seed=1)
+        table = evaluation.report(samples[:limit], {"ours": model}, window=60).contributions["ours"]
+        assert table.columns.name.startswith(f"contribution ({unit}")
+        assert [*table.index] == [*range(first, limit + 1, 60)]
+
+
 def test_drifts_are_recorded_where_errors_grow():
     report = evaluation.report("stagger_abrupt", ["amf"], limit=6000, seed=1)
     assert report.drifts == (5000,)

@@ -128,12 +128,13 @@ def test_relevance_scale_ignores_warm_up():
 
 def test_contributions_are_bars_of_features():
     table = pd.DataFrame({"a": [1.0, np.nan], "<b>": [3.0, -1.0]}, [100, 200])
+    table.columns.name = "contribution (log-odds)"
     records = report(contributions={"ours": table})
     (figure,) = section(records, "Contributions of features").figures
     sizes, last = figure.traces
     assert (sizes["x"], last["x"]) == ([2.0, 0.5], [-1.0, 0.0])
     assert figure.layout["yaxis"]["ticktext"] == ["&lt;b&gt;", "a"]
-    assert "sample 200" in figure.text
+    assert "sample 200" in figure.text and figure.x == "contribution (log-odds)"
 
 
 def test_reliability_leaves_out_small_bins():

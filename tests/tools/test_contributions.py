@@ -55,8 +55,10 @@ def expected_sum(model, x, label=None):
     proba = model.predict_proba_one(x)
     label = model.predict_one(x) if label is None else label
     logs = {c: math.log(p) for c, p in proba.items()}
-    is_mean = model.vote == "mean"
-    return proba[label] if is_mean else logs[label] - sum(logs.values()) / len(logs)
+    if model.vote == "mean":
+        return proba[label]
+    factor = 2.0 if len(logs) == 2 else 1.0  # log-odds
+    return factor * (logs[label] - sum(logs.values()) / len(logs))
 
 
 def assert_sums(model, x, label=None):
@@ -177,6 +179,27 @@ def test_contributions_sum_for_any_regressor(kind, samples, parameters):
         assert_sums(model, x)
 
 
+@pytest.mark.parametrize("method", ["path", "permutations"])
+@pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
+def test_contributions_of_two_labels_are_log_odds(kind, method):
+    model, rng = kind(3, vote="learned", seed=1), random.Random(1)
+    rows = [{"a": rng.gauss(0, 1), "b": rng.gauss(0, 1)} for _ in range(200)]
+    for x in rows:
+        model.learn_one(x, "yes" if x["a"] + 0.5 * rng.gauss(0, 1) > 0.3 else "no")
+    background = rows[:9] if method == "permutations" else None
+    for x in rows[:20]:
+        yes, no = (inspection.contributions(model, x, c, method, background) for c in ("yes", "no"))
+        p = model.predict_proba_one(x)["yes"]
+        assert yes.sum() == pytest.approx(math.log(p / (1.0 - p)), rel=EXACT)
+        assert yes.tolist() == (-no).tolist()
+        assert yes.name == "contribution (log-odds)"
+        assert f"(they sum to the log-odds of {model.predict_one(x)!r})" in model.debug_one(x)
+    model.learn_one(rows[0], "maybe")
+    parts = inspection.contributions(model, rows[1], "yes", method, background)
+    assert parts.sum() == pytest.approx(expected_sum(model, rows[1], "yes"), rel=EXACT)
+    assert parts.name == "contribution (log P less its mean over labels)"
+
+
 @of_models("adaptive", "words")
 def test_linear_models_sum_to_their_votes(model):
     arena, n_labels, names = model._arena, len(model._labels), [*model._features]
@@ -243,6 +266,7 @@ def test_contributions_of_block_equal_rows(model):
             parts = inspection.contributions(model, x, label)
             assert row[parts.index].tolist() == parts.tolist()
             assert row.drop(parts.index).eq(0.0).all()
+            assert table.columns.name == parts.name
     table = inspection.contributions_many(model, X[:0])
     assert len(table) == 0 and [*table][: 1 + len(model._features)] == [
         "baseline",
@@ -263,8 +287,9 @@ def test_contributions_refuse_other_labels():
     for name, label in (("mean", "new"), ("stack", 3.0)):
         with pytest.raises(ValueError, match=f"label must be .*, got {label!r}"):
             inspection.contributions(MODELS[name], QUESTIONS[0], label)
-    for kind in (AMFClassifier, AMFRegressor):
-        assert inspection.contributions(kind(), {"a": 1.0}).to_dict() == {"baseline": 0.0}
+    for kind, unit in ((AMFClassifier, "probability"), (AMFRegressor, "unit of the target")):
+        parts = inspection.contributions(kind(), {"a": 1.0})
+        assert parts.to_dict() == {"baseline": 0.0} and parts.name == f"contribution ({unit})"
 
 
 def by_permutations(model, x, background, label=None):

@@ -99,7 +99,8 @@ def test_contributions_are_drawn_by_size():
     left, right, *_ = [bar.get_facecolor() for bar in ax.patches]
     assert left != right
     assert ax.get_xlabel() == "contribution\nbaseline 9\nsum 7.6"
-    ax = plot.contributions(parts, n_features=2)
+    ax = plot.contributions(parts.rename("contribution (log-odds)"), n_features=2)
+    assert ax.get_xlabel().startswith("contribution (log-odds)\n")
     assert [text.get_text() for text in ax.get_yticklabels()] == ["b", "a", "2 others"]
     assert ax.patches[2].get_width() == pytest.approx(0.1)
 

@@ -22,6 +22,7 @@ from river_amf.state.layout import DELAY, LATENESS, PENDING_SLOT, RESTARTED, SAM
 
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
+FEW_TREES = 10  # with more, what their weights have in common is learned no faster
 LINEAR_FLOOR = -7.0  # of the logarithms of a linear model; that of the trees is about the same
 LINEAR_RATE = 0.01
 WORDS_RATE = 0.1  # of the linear model of the words, which is right long before the trees are
@@ -132,7 +133,7 @@ def learn_plain_share(forest: Forest, votes: Array, i: int, label: int, weight: 
 def learn_vote(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
-    """Follow the gradient of log P(y): v_t += rate (log p_t(y) - E_P log p_t), likewise beta."""
+    """Follow the gradient of log P(y), log p_t(y) - E_P log p_t for tree t, likewise for beta."""
     n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
     label = int(target)
     if context[DELAY] > 0.0:
@@ -140,13 +141,19 @@ def learn_vote(
     proba = forest.pooled
     pool_votes(forest, votes, i, context, proba)
     trust = slowed(weight, context)
+    # v_t += rate (s^2 mean + s (gradient_t - mean))
+    s, total = math.sqrt(min(1.0, FEW_TREES / n_trees)), 0.0
     for t in range(n_trees):
         if context[RESTARTED + t] > 0.0:
             continue
         gradient = votes[t, i, label]
         for c in range(n_labels):
             gradient -= proba[c] * votes[t, i, c]
-        forest.trees[t]["vote_weight"] += VOTE_RATE * trust * gradient
+        forest.trees[t]["vote_weight"] += VOTE_RATE * trust * s * gradient
+        total += gradient
+    for t in range(n_trees):
+        if not context[RESTARTED + t] > 0.0:
+            forest.trees[t]["vote_weight"] += VOTE_RATE * trust * (s * s - s) * total / n_trees
     for v in range(len(forest.linear_models)):
         gradient = gradient_of(votes[n_trees + v, i], proba, label, n_labels)
         forest.linear_models[v]["vote_weight"] += LINEAR_RATE * trust * gradient
