@@ -4,13 +4,13 @@ import copy
 import datetime
 import itertools
 import pickle
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-import recipes
 from forests import FORESTS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -197,11 +197,10 @@ def test_key_of_several_columns():
 
 
 def test_model_may_copy_a_common_model():
-    common, names = AMFClassifier(n_estimators=2, seed=1), {}
+    common = AMFClassifier(n_estimators=2, seed=1)
     X, y = stream(60)
     common.learn_many(X[["a", "b"]], y)
-    exec(recipes.code(), names)
-    model, x = names["new_from"](common), {"a": 0.3, "b": 0.1}
+    model, x = KeyedClassifier(partial(copy.deepcopy, common), "user"), {"a": 0.3, "b": 0.1}
     twin = copy.deepcopy(common)
     model.learn_one({"user": "ann"} | x, True)
     twin.learn_one(x, True)
