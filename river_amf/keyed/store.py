@@ -25,7 +25,7 @@ from river import base, compose
 from river_amf.engine.lock import Guarded, exclusive
 from river_amf.inputs.kinds import shown
 from river_amf.keyed.blocks import Block
-from river_amf.keyed.keys import key_of
+from river_amf.keyed.keys import key_of, key_text
 from river_amf.persistence import FileError, load, save
 
 _FORMAT = 0x616D6603  # the application id of the file: "amf" and a version
@@ -36,13 +36,19 @@ _CREATE = (
     "CREATE INDEX keys ON models (key, flush, learned)",
     "CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT)",
 )
+_NO_FLUSH = '{"number": 0, "learned": 0, "position": null}'
 _NOTE = "INSERT OR REPLACE INTO notes VALUES ('flush', ?)"
 _GET = "SELECT learned, model FROM models WHERE key = ? ORDER BY flush DESC LIMIT 1"
 _PUT = "INSERT INTO models VALUES (?, ?, ?, ?)"
 # what a row of this flush replaces, and what the last flush has replaced or removed
 _CLEAN = """DELETE FROM models WHERE key = ?1 AND (flush = ?2 OR flush + (learned > 0) <=
             (SELECT max(flush) FROM models WHERE key = ?1 AND flush <= ?3))"""
+_NEXT = "SELECT key, learned, max(flush) FROM models WHERE key > ? GROUP BY key LIMIT 1000"
+_WRONG = """SELECT count(*) FROM models WHERE typeof(key) != 'text' OR typeof(flush) != 'integer'
+            OR typeof(learned) != 'integer' OR learned NOT BETWEEN 0 AND ?"""
+_LARGEST = 2**62  # of the numbers in a file
 _BATCH = 2_000_000  # bytes in a transaction
+_ROW = 200  # bytes of a row without a model
 _SLICE = 0.01  # seconds of a flush without a pause
 _PAUSE = 0.001  # seconds, in which other threads take the lock
 
@@ -95,13 +101,13 @@ class Store(Guarded):
     def _open(self, about: str) -> None:
         """Lock the file and create the tables, or raise FileError for the file of another."""
         self._query("PRAGMA locking_mode = EXCLUSIVE")
-        ((n_tables,),) = self._query("SELECT count(*) FROM sqlite_master")
+        tables = self._query("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
         ((format_,),) = self._query("PRAGMA application_id")
-        if n_tables and format_ != _FORMAT:
+        if tables and (format_ != _FORMAT or tables != [(sql,) for sql in _CREATE[1:]]):
             self._refuse(FileError, f"{self.path} is another database, or that of another release")
         self._query("PRAGMA journal_mode = WAL")
         self._query("PRAGMA synchronous = FULL")  # a flush is on disk when it returns
-        for statement in () if n_tables else ("BEGIN IMMEDIATE", *_CREATE):
+        for statement in () if tables else ("BEGIN IMMEDIATE", *_CREATE):
             self._query(statement)
         self._query("INSERT OR IGNORE INTO notes VALUES ('about', ?)", about)
         self._query("COMMIT")
@@ -110,6 +116,8 @@ class Store(Guarded):
             self._refuse(FileError, f"{self.path} holds {content}, not {about}")
         note = self._note()
         self.committed, self.n_learned = note["number"], note["learned"]
+        if self._query(_WRONG, _LARGEST) != [(0,)]:
+            self._refuse(FileError, f"{self.path} is damaged: some of its rows cannot be right")
         self.number = self.committed + 1
         uncommitted = "SELECT rowid FROM models WHERE flush > ?"  # of the index alone
         self._query(f"DELETE FROM models WHERE rowid IN ({uncommitted})", self.committed)
@@ -118,9 +126,16 @@ class Store(Guarded):
         self._query("COMMIT")
 
     def _note(self) -> Any:
-        """Return the note of the last flush."""
+        """Return the note of the last flush, or raise FileError if it cannot be right."""
         rows = self._query("SELECT value FROM notes WHERE name = 'flush'")
-        return json.loads(rows[0][0]) if rows else {"number": 0, "learned": 0, "position": None}
+        try:
+            note = json.loads(rows[0][0] if rows else _NO_FLUSH)
+            number, learned, _ = note["number"], note["learned"], note["position"]
+            if all(type(n) is int and 0 <= n <= _LARGEST for n in (number, learned)):
+                return note
+        except (LookupError, RecursionError, TypeError, ValueError):
+            pass
+        self._refuse(FileError, f"{self.path} is damaged: its note of a flush cannot be right")
 
     def _query(self, query: str, *values: Any) -> list[Any]:
         try:
@@ -240,7 +255,7 @@ class Store(Guarded):
             try:
                 packed = self._packed(self.models[text])
             except Exception as error:
-                what = f"the model of the key {shown(key_of(text))} cannot be stored"
+                what = f"the model of the key {shown(self.key_of(text))} cannot be stored"
                 raise TypeError(f"{what}, and so not moved out of memory: {error}") from error
             self._put(text, self.learned[text], packed, self.number - (text in self.due))
             self.due.pop(text, None)
@@ -262,14 +277,18 @@ class Store(Guarded):
         """Write a row, in a transaction that is committed once it is large."""
         self._clean(text, number)
         self._query(_PUT, text, number, learned, packed)
-        self._n_bytes += len(packed or b"")
-        if self._n_bytes > _BATCH:
-            self._commit()
+        self._count(_ROW + len(packed or b""))
 
     def _clean(self, text: str, number: int = -1) -> None:
         """Delete the rows of a key that are of no more use, and that of a flush."""
         # no crash leaves a temporary file, so that its last rows are all that is needed
         self._query(_CLEAN, text, number, self.number if self.path is None else self.committed)
+
+    def _count(self, n_bytes: int) -> None:
+        """Count bytes that have been written, and commit a large transaction."""
+        self._n_bytes += n_bytes
+        if self._n_bytes > _BATCH:
+            self._commit()
 
     def _commit(self) -> None:
         self._query("COMMIT")
@@ -298,9 +317,21 @@ class Store(Guarded):
         """Return whether a key has a model."""
         return self._last_learned(text) > 0
 
+    def key_of(self, text: str) -> Any:
+        """Return the key of a text, or raise FileError if it is none of ours."""
+        try:
+            key = key_of(text)
+            if key_text(key) == text:
+                return key
+        except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
+            pass
+        raise FileError(f"{self.path} is damaged: {shown(text)} is not the text of a key")
+
     def texts(self) -> list[str]:
         """Return the texts of the keys of all models."""
-        return [*dict.fromkeys([*self.models, *self._all_learned()])]
+        query = "SELECT key, learned, max(flush) FROM models GROUP BY key"  # of the index alone
+        stored = [key for key, learned, _ in self._query(query) if learned]
+        return [*dict.fromkeys([*self.models, *stored])]
 
     def _last_learned(self, text: str) -> int:
         """Return when a key last learned, or 0 without a model."""
@@ -308,12 +339,6 @@ class Store(Guarded):
             return self.learned[text]
         query = "SELECT learned FROM models WHERE key = ? ORDER BY flush DESC LIMIT 1"
         return sum(learned for (learned,) in self._query(query, text))
-
-    def _all_learned(self) -> dict[str, int]:
-        """Return when each key last learned."""
-        query = "SELECT key, learned, max(flush) FROM models GROUP BY key"  # of the index alone
-        stored = {key: learned for key, learned, _ in self._query(query) if learned}
-        return stored | {text: self.learned[text] for text in self.models}
 
     def remove(self, text: str) -> bool:
         """Remove the model of a key, and return whether there was one."""
@@ -332,11 +357,15 @@ class Store(Guarded):
 
     def removing_unused(self, n_samples: int, removed: list[str]) -> Iterator[None]:
         """Remove the keys without any of the last samples, in steps, and list them."""
-        last = self.n_learned - n_samples
-        for text in [text for text, learned in self._all_learned().items() if learned <= last]:
-            if self._last_learned(text) <= last and self.remove(text):
-                removed.append(text)
-            yield
+        last, texts, page = self.n_learned - n_samples, [*self.models], [("", 0, 0)]
+        while page:
+            for text in texts:
+                if self._last_learned(text) <= last:
+                    self.key_of(text)  # or raise its error
+                    removed += [text] * self.remove(text)
+                yield
+            page = self._query(_NEXT, page[-1][0])
+            texts = [text for text, learned, _ in page if 0 < learned <= last]
 
     def packed(self, texts: Iterable[str] | None = None) -> list[tuple[str, int, bytes]]:
         """Return the keys that have a model, of all or some, when they learned, and the models."""
@@ -391,6 +420,7 @@ class Store(Guarded):
         removed, self.removed = self.removed[:n_removed], self.removed[n_removed:]
         for text in removed:
             self._clean(text)
+            self._count(_ROW)
             yield
 
 
