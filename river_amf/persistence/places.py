@@ -69,7 +69,8 @@ def replace(path: str, write: Callable[[IO[bytes]], object]) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         if isinstance(error, OSError) and error.filename in (None, temporary):
-            error.filename, error.filename2 = path, None
+            error.filename = path
+            del error.filename2  # which would be shown even as None
         raise
 
 

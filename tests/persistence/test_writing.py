@@ -89,7 +89,7 @@ def test_failure_leaves_the_old_file_whole(path, monkeypatch, where, error):
             patch.setattr(where, refuse(error))
         with pytest.raises(type(error)):
             model.save(path)
-    assert where == "builtins.open" or getattr(error, "filename", str(path)) == str(path)
+    assert where == "builtins.open" or str(error) in ("", f"[Errno 28] no space: '{path}'")
     assert [(entry, entry.read_bytes()) for entry in path.parent.iterdir()] == before
 
 
