@@ -85,9 +85,14 @@ class Engine(Guarded):
     def extensible(self, parameters: Parameters) -> Learned:
         """Return schema and arena, with columns for words that the kernels have chosen."""
         if self.learned.arena is None:
-            schema = self.schema
-            return Learned(schema_of(parameters, schema.labels, schema.warned), begin(parameters))
+            return Learned(self.extensible_schema(parameters), begin(parameters))
         return with_columns(self.learned) if self._has_chosen() else self.learned
+
+    def extensible_schema(self, parameters: Parameters) -> Schema:
+        """Return the schema of `extensible`."""
+        if self.learned.arena is None:
+            return schema_of(parameters, self.schema.labels, self.schema.warned)
+        return self.extensible(parameters).schema
 
     def _has_chosen(self) -> bool:
         """Return whether some words are to have a column from the next sample on."""

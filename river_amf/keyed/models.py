@@ -152,8 +152,10 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         """Learn from a block of samples: the rows of each key, in their order.
 
         `X` is a frame from any library that narwhals supports; `y` and `w` are series, arrays or
-        lists. Errors are as in `learn_one`, with the number of the row (from 0) and the key. Keys
-        with earlier first rows than a bad row's have learned then, later ones have not.
+        lists. Errors are as in `learn_one`, with the number of the row (from 0) and the key. If the
+        models are forests of this package, all rows are checked before the first is learned. Of
+        other models, those of keys whose first row comes before that of the bad row's key have
+        learned their rows then, that of its key perhaps some, and later ones none.
 
         >>> import pandas as pd
         >>> from river_amf import AMFClassifier, keyed

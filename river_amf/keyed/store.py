@@ -7,6 +7,7 @@ written by short transactions, between which other calls may come (DESIGN.md: a 
 
 from __future__ import annotations
 
+import functools
 import io
 import json
 import os
@@ -23,6 +24,7 @@ from typing import Any, NoReturn
 from river import base, compose
 
 from river_amf.engine.lock import Guarded, exclusive
+from river_amf.forest import Forest
 from river_amf.inputs.kinds import shown
 from river_amf.keyed.blocks import Block
 from river_amf.keyed.keys import key_of, key_text
@@ -69,7 +71,6 @@ class Store(Guarded):
         self.path = None if folder is None else Path(folder, "models.sqlite").absolute()
         self.make = make  # a model of a new key
         self.max_in_memory = max_in_memory
-        self._blank: Any = None  # the model that predicts for new keys
         self.models: OrderedDict[str, Any] = OrderedDict()  # from the least recently used on
         self.n_learned = 0  # samples
         self.learned: dict[str, int] = {}  # when the models in memory last learned
@@ -183,6 +184,10 @@ class Store(Guarded):
         """Give the model of each key its rows; return the predictions by row."""
         by_row: dict[int, Any] = {}
         n_learned = 0
+        if block.y is not None and isinstance(self.blank, Forest):
+            for text in block.rows:
+                model = self.find(text)
+                block.check(text, self.blank if model is None else model)
         try:
             for text, rows in block.rows.items():
                 call = partial(block.give, text, predict=predict)
@@ -206,9 +211,7 @@ class Store(Guarded):
         """
         model = self.find(text)
         if model is None and not n:
-            if self._blank is None:
-                self._blank = self.make()
-            return call(self._blank)
+            return call(self.blank)
         if model is None:
             model = self.make()
             result = call(model)
@@ -312,6 +315,11 @@ class Store(Guarded):
         if not self._allow_pickle:
             raise ValueError("it is a pickle, which runs code, and allow_pickle is False")
         return pickle.loads(packed)
+
+    @functools.cached_property
+    def blank(self) -> Any:
+        """The model that predicts for new keys."""
+        return self.make()
 
     def has(self, text: str) -> bool:
         """Return whether a key has a model."""
