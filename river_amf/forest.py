@@ -12,14 +12,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from river_amf.engine.blocks import (
-    BlockAnswers,
-    Rows,
-    check_block,
-    learn_block,
-    predict_block,
-    rows_of_samples,
-)
+from river_amf.engine.blocks import BlockAnswers, Rows, check_block, learn_block, predict_block
 from river_amf.engine.engine import Engine
 from river_amf.engine.restoring import content_of, engine_of
 from river_amf.explain.trees import Ensemble
@@ -345,11 +338,6 @@ class Forest(Ensemble, Saved):
         rows = self._labeled_rows(X, y, w)
         return self._engine.run(learn_block, self._engine, rows, self, predicts)
 
-    def _check_block(self, X: Any, y: Any, w: Any = None) -> None:
-        """Raise the error of `learn_many`, if there is one, but learn nothing."""
-        rows = self._labeled_rows(X, y, w)
+    def _check_rows(self, rows: Rows) -> None:
+        """Raise the error of learning some rows, if there is one, but learn nothing."""
         self._engine.run(check_block, self._engine, rows, self)
-
-    def _check_samples(self, samples: list[Any], y: list[Any], w: list[float]) -> None:
-        """Raise the error of `learn_one` for one of some samples in a row, but learn nothing."""
-        self._engine.run(check_block, self._engine, rows_of_samples(samples, y, w), self)

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from river import compose
 
+from river_amf.engine.blocks import rows_of_samples
 from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.inputs.invalid import INVALID, renumbered
@@ -67,11 +68,12 @@ class Block:
         rows = self.rows[text]
         try:
             if len(rows) >= MANY:
-                self._call_many(rows, model._check_block)
+                block = self._call_many(rows, functools.partial(model._labeled_rows, w=None))
             else:
                 samples, labels = ([values[i] for i in rows] for values in (self._samples, self.y))
                 weights = [1.0 if self.w is None else self.w[row] for row in rows]
-                model._check_samples(samples, labels, weights)
+                block = rows_of_samples(samples, labels, weights)
+            model._check_rows(block)
         except INVALID as error:
             raise renumbered(error, rows, f"the key {shown(key_of(text))}: ") from error.__cause__
 

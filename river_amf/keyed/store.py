@@ -7,6 +7,7 @@ written by short transactions, between which other calls may come (DESIGN.md: a 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import io
 import json
@@ -124,18 +125,16 @@ class Store(Guarded):
         self._query(f"DELETE FROM models WHERE rowid IN ({uncommitted})", self.committed)
         for (text,) in self._query("SELECT key FROM models WHERE learned = 0"):
             self._clean(text)
-        self._query("COMMIT")
+        self._commit()
 
     def _note(self) -> Any:
         """Return the note of the last flush, or raise FileError if it cannot be right."""
         rows = self._query("SELECT value FROM notes WHERE name = 'flush'")
-        try:
+        with contextlib.suppress(Exception):
             note = json.loads(rows[0][0] if rows else _NO_FLUSH)
             number, learned, _ = note["number"], note["learned"], note["position"]
             if all(type(n) is int and 0 <= n <= _LARGEST for n in (number, learned)):
                 return note
-        except (LookupError, RecursionError, TypeError, ValueError):
-            pass
         self._refuse(FileError, f"{self.path} is damaged: its note of a flush cannot be right")
 
     def _query(self, query: str, *values: Any) -> list[Any]:
@@ -277,24 +276,22 @@ class Store(Guarded):
         return {text: None for text in (*self.due, *self.changed) if text in self.models}
 
     def _put(self, text: str, learned: int, packed: bytes | None, number: int) -> None:
-        """Write a row, in a transaction that is committed once it is large."""
+        """Write a row."""
+        self._n_bytes += len(packed or b"")
         self._clean(text, number)
         self._query(_PUT, text, number, learned, packed)
-        self._count(_ROW + len(packed or b""))
 
     def _clean(self, text: str, number: int = -1) -> None:
-        """Delete the rows of a key that are of no more use, and that of a flush."""
+        """Delete the rows of a key that are of no more use; commit a transaction that is large."""
         # no crash leaves a temporary file, so that its last rows are all that is needed
         self._query(_CLEAN, text, number, self.number if self.path is None else self.committed)
-
-    def _count(self, n_bytes: int) -> None:
-        """Count bytes that have been written, and commit a large transaction."""
-        self._n_bytes += n_bytes
+        self._n_bytes += _ROW
         if self._n_bytes > _BATCH:
             self._commit()
 
     def _commit(self) -> None:
-        self._query("COMMIT")
+        if self._database.in_transaction:
+            self._query("COMMIT")
         self._n_bytes = 0
 
     def _packed(self, model: Any) -> bytes:
@@ -327,12 +324,9 @@ class Store(Guarded):
 
     def key_of(self, text: str) -> Any:
         """Return the key of a text, or raise FileError if it is none of ours."""
-        try:
-            key = key_of(text)
-            if key_text(key) == text:
+        with contextlib.suppress(Exception):
+            if key_text(key := key_of(text)) == text:
                 return key
-        except (AttributeError, LookupError, RecursionError, TypeError, ValueError):
-            pass
         raise FileError(f"{self.path} is damaged: {shown(text)} is not the text of a key")
 
     def texts(self) -> list[str]:
@@ -428,7 +422,6 @@ class Store(Guarded):
         removed, self.removed = self.removed[:n_removed], self.removed[n_removed:]
         for text in removed:
             self._clean(text)
-            self._count(_ROW)
             yield
 
 

@@ -150,7 +150,8 @@ def test_edited_rows_are_refused(tmp_path, edit):
         model.remove_unused(1)
 
 
-def test_unused_keys_among_many_are_removed(tmp_path):
+def test_unused_keys_among_many_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_ROW", store._BATCH)  # each removal is a transaction
     with opened(tmp_path, max_in_memory=2) as model:
         for user in range(2500):
             model.learn_one(sample(user), True)
