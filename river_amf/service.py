@@ -252,7 +252,7 @@ def _append(path: Path, content: Any) -> None:
 
 
 def _sync(*paths: Path) -> None:
-    for path in paths:  # which survive a power failure then
+    for path in paths if os.name == "posix" else ():  # which survive a power failure then
         file = os.open(path, os.O_RDONLY)
         try:
             os.fsync(file)

@@ -103,19 +103,19 @@ class Store(Guarded):
     def _open(self, about: str) -> None:
         """Lock the file and create the tables, or raise FileError for the file of another."""
         self._query("PRAGMA locking_mode = EXCLUSIVE")
-        tables = self._query("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+        ((n_tables,),) = self._query("SELECT count(*) FROM sqlite_master")
         ((format_,),) = self._query("PRAGMA application_id")
-        if tables and (format_ != _FORMAT or tables != [(sql,) for sql in _CREATE[1:]]):
+        if n_tables and format_ != _FORMAT:
             self._refuse(FileError, f"{self.path} is another database, or that of another release")
         self._query("PRAGMA journal_mode = WAL")
         self._query("PRAGMA synchronous = FULL")  # a flush is on disk when it returns
-        for statement in () if tables else ("BEGIN IMMEDIATE", *_CREATE):
+        for statement in () if n_tables else ("BEGIN IMMEDIATE", *_CREATE):
             self._query(statement)
         self._query("INSERT OR IGNORE INTO notes VALUES ('about', ?)", about)
         self._query("COMMIT")
-        ((content,),) = self._query("SELECT value FROM notes WHERE name = 'about'")
-        if content != about:
-            self._refuse(FileError, f"{self.path} holds {content}, not {about}")
+        contents = self._query("SELECT value FROM notes WHERE name = 'about'")
+        if contents != [(about,)]:
+            self._refuse(FileError, f"{self.path} holds {contents[0][0]}, not {about}")
         note = self._note()
         self.committed, self.n_learned = note["number"], note["learned"]
         if self._query(_WRONG, _LARGEST) != [(0,)]:

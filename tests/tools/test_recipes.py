@@ -9,7 +9,6 @@ import math
 import os
 import pickle
 import random
-import resource
 import shutil
 import signal
 import threading
@@ -27,6 +26,7 @@ import river_amf
 from river_amf import AdaptiveAMFRegressor, evaluation
 from river_amf.service import Checkpoints, Requests
 
+resource = pytest.importorskip("resource")  # of POSIX, as os.fork
 pytestmark = pytest.mark.slow
 
 
