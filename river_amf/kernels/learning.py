@@ -35,7 +35,9 @@ from river_amf.kernels.tree.novelty import known_value, novelty_in
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
 from river_amf.kernels.tree.readiness import count_ready, needs_tree_votes
 from river_amf.kernels.tree.structure import hull_of_rows, is_end, is_leaf, next_visit, pass_on
-from river_amf.state.layout import LATENESS, UNSOUGHT
+from river_amf.state.layout import LATENESS
+
+UNSOUGHT = -2  # the place of a prediction that has not been looked for
 
 # One record per node on the path; there are several branches where numbers are missing.
 VISIT = np.dtype(
