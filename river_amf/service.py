@@ -195,7 +195,7 @@ class Requests:
     """A model, and the requests that it has predicted until their labels arrive.
 
     A request is a line of `requests.jsonl`, a list of a key and features. Other processes may
-    append to this file.
+    append to this file. One thread at a time may call `learn`.
 
     >>> import tempfile, river_amf
     >>> from river_amf.service import Requests
