@@ -27,7 +27,10 @@ from river_amf import AdaptiveAMFRegressor, evaluation
 from river_amf.service import Checkpoints, Requests
 
 resource = pytest.importorskip("resource")  # of POSIX, as os.fork
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning"),
+]
 
 
 @pytest.fixture(scope="module")
