@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from numpy.typing import NDArray
 
-from river_amf.engine.blocks import BlockAnswers, Rows, learn_block, predict_block
+from river_amf.engine.blocks import BlockAnswers, Rows, check_block, learn_block, predict_block
 from river_amf.engine.engine import Engine
 from river_amf.engine.restoring import content_of, engine_of
 from river_amf.explain.trees import Ensemble
@@ -324,12 +324,20 @@ class Forest(Ensemble, Saved):
         rows = self._rows_of(X, self._frame_of(X))
         return self._engine.run(predict_block, self._engine, rows, self.n_jobs, levels)
 
-    def _learn_block(self, X: Any, y: Any, w: Any, *, predicts: bool) -> BlockAnswers:
-        """Learn a block of rows; if `predicts`, predict each one before it is learned."""
+    def _labeled_rows(self, X: Any, y: Any, w: Any) -> Rows:
+        """Return the rows of X with their labels and weights."""
         frame = self._frame_of(X)
         weights = frames.read_weights(w, len(frame))
         read = frames.read_targets if self._task == REGRESSION else frames.read_labels
         labels = read(y, len(frame))
         frames.check_order(X, y=y, w=w)
-        rows = self._rows_of(X, frame)._replace(labels=labels, weights=weights)
+        return self._rows_of(X, frame)._replace(labels=labels, weights=weights)
+
+    def _learn_block(self, X: Any, y: Any, w: Any, *, predicts: bool) -> BlockAnswers:
+        """Learn a block of rows; if `predicts`, predict each one before it is learned."""
+        rows = self._labeled_rows(X, y, w)
         return self._engine.run(learn_block, self._engine, rows, self, predicts)
+
+    def _check_rows(self, rows: Rows) -> None:
+        """Raise the error of learning some rows, if there is one, but learn nothing."""
+        self._engine.run(check_block, self._engine, rows, self)

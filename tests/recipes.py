@@ -2,11 +2,11 @@
 
     python tests/recipes.py RECIPE FOLDER [DEADLY]
 
-The log is in FOLDER, and so is all that a run leaves. Before operation number DEADLY on files or
-folders, of those that Python reports, the process kills itself.
+The log is in FOLDER, and so is all that a run leaves. Before step number DEADLY of those that it
+takes on files, the process kills itself.
 """
 
-import itertools
+import functools
 import json
 import math
 import os
@@ -16,18 +16,31 @@ import re
 import signal
 import subprocess
 import sys
-import time
+import traceback
+from contextlib import suppress
 from pathlib import Path
 
+from river_amf.keyed.store import Store
+
 RECIPES = Path(__file__).resolve().parents[1] / "river_amf" / "RECIPES.md"
-BATCH = 40  # messages
-EVERY = 100  # messages between two checkpoints, which batches do not divide
-REFUSED = [
-    {"x": {"user": "a", "size": math.inf}},
-    {"x": {"user": "a", "color": ["b"]}},
-    {"x": 5},
-    {"y": None},
+BATCH = 20  # messages
+EVERY = 50  # messages between two checkpoints, which batches do not divide
+X = {"user": "a", "size": 1.0}
+ODD = [  # in JSON, a message that is refused, and a part of the reason
+    ({"x": X}, "with key and x, y or both"),
+    ({"key": [1], "x": X}, "a key must be text"),
+    ({"key": {"a": 1}, "x": X}, "a key must be text"),
+    ({"key": "?", "x": X | {"size": math.inf}}, "infinite"),
+    ({"key": "?", "x": X | {"color": ["b"]}}, "unhashable"),
+    ({"key": "?", "x": X | {"color": "\ud800"}}, None),  # which is learned
+    ({"key": "?", "y": "big"}, None),
+    ({"key": "?", "x": 5}, "x must be a dict"),
+    ({"key": 0, "y": None}, "label"),
+    ({"key": 0, "x": X}, "wait already"),
+    ({"key": "nothing", "y": "big"}, "no features"),
+    *(({}, "dict"), ([1], "dict"), (None, "dict"), ("no JSON", "dict")),
 ]
+REFUSED = [(message, reason) for message, reason in ODD if reason]
 OPERATIONS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.rmtree"}
 
 
@@ -38,7 +51,7 @@ def code():
 
 
 def write_log(folder, n_rows):
-    """Write a log: features, and for most of them later a label; and what no model takes."""
+    """Write a log: features, and for most of them later a label; and odd messages."""
     draw, waiting, messages = random.Random(1), [], []
     for number in range(n_rows):
         x = {"size": draw.random(), "user": draw.choice("abcde")}
@@ -48,43 +61,65 @@ def write_log(folder, n_rows):
         label = x["size"] + 0.3 * (x.get("color") == "red") > 0.6
         waiting.append({"key": number, "y": "big" if label else "small"})
         while draw.random() < 0.5 and len(waiting) > 20:
-            messages.append(waiting.pop(draw.randrange(len(waiting))))
-    for place, message in enumerate(REFUSED):
-        messages.insert(30 * place, {"key": f"refused {place}"} | message)
-    lines = [json.dumps(message) for message in messages]
-    (folder / "log.jsonl").write_text("\n".join(lines) + "\n")
+            messages.append(waiting.pop(1 + draw.randrange(len(waiting) - 1)))
+    for place, (message, _) in enumerate(ODD):
+        messages.insert(1 + 9 * place, message)
+    (folder / "log.jsonl").write_text("".join(json.dumps(message) + "\n" for message in messages))
 
 
-def run(recipe, folder, deadly):
-    """Run a recipe to its end, and leave the model and all that was published."""
+def jsonl(path):
+    """Return the values of a file of JSON lines, without those that were torn."""
+    values = []
+    for line in path.read_text().splitlines():
+        with suppress(ValueError):
+            values.append(json.loads(line))
+    return values
+
+
+def count_steps(folder, deadly):
+    """Note the steps that this process takes on files of a folder; kill it before one of them."""
+    steps = []
+
+    def step(name, last=list):
+        steps.append(name)
+        if len(steps) == deadly:
+            last()
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def before(name, call):
+        return lambda *arguments: (step(name), call(*arguments))[1]
+
+    def audit(event, arguments):
+        if event in OPERATIONS and str(folder) in str(arguments[0]):
+            step(event)
+            if event == "open" and arguments[2] & os.O_CREAT:  # and is there, but empty
+                step("opened", functools.partial(os.open, arguments[0], arguments[2]))
+
+    sys.addaudithook(audit)
+    os.fsync = before("fsync", int)  # as only a power failure needs it
+    for name in ("_put", "_commit", "_clean"):  # rows of a database
+        setattr(Store, name, before(name, getattr(Store, name)))
+    return steps
+
+
+def run(recipe, folder, deadly=None):
+    """Run a recipe to its end, and leave the model, the steps, and all that was published."""
     names = {}
     exec(compile(code(), str(RECIPES), "exec"), names)
-    lines = (folder / "log.jsonl").read_text().splitlines()
+    messages = jsonl(folder / "log.jsonl")
 
     def read(offset):
-        if offset:
-            time.sleep(0.005)  # so that there are moments to be killed at
-        else:
-            print("reading", flush=True)
-        return [json.loads(line) for line in lines[offset : offset + BATCH]]
+        return messages[offset : offset + BATCH]
 
     def publish(keys, predictions):
         pairs = zip(keys, predictions, strict=True)
         with (folder / "published.jsonl").open("a") as file:
             file.write("".join(json.dumps(pair) + "\n" for pair in pairs))
 
-    counter = itertools.count(1)
-
-    def count(event, arguments):
-        is_ours = event in OPERATIONS and str(folder / "state") in str(arguments[0])
-        if is_ours and next(counter) == deadly:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    sys.addaudithook(count)
+    steps = [] if deadly is None else count_steps(folder / "state", deadly)
     model = names[recipe](read, publish, folder / "state", every=EVERY)
-    n_operations = next(counter) - 1
+    (folder / "steps.json").write_text(json.dumps(steps))
     (folder / "model.pickle").write_bytes(pickle.dumps(plain(model, folder)))
-    print(n_operations, flush=True)
 
 
 def plain(model, folder):
@@ -98,55 +133,40 @@ def plain(model, folder):
 
 
 def start(recipe, folder, deadly=0):
-    """Start a run in a process of its own."""
+    """Run a recipe in a process of its own; return its status."""
     command = [sys.executable, "-W", "error", __file__, recipe, str(folder), str(deadly)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    return subprocess.run(command, timeout=300).returncode
+
+
+def model_in(folder):
+    """Return the pickled model that a run has left."""
+    return (folder / "model.pickle").read_bytes()
 
 
 def finish(recipe, folder):
-    """Run a recipe to its end; return the pickled model and the number of operations on files."""
-    with start(recipe, folder) as child:
-        printed = child.communicate(timeout=300)[0].split()
-    assert child.returncode == 0
-    return (folder / "model.pickle").read_bytes(), int(printed[-1])
+    """Run a recipe to its end; return the pickled model."""
+    assert start(recipe, folder) == 0
+    return model_in(folder)
 
 
-def kill_at(recipe, folder, operation=0, seconds=None):
-    """Start a run and kill it before an operation on files, or within so many seconds of its work.
-
-    Returns whether it was killed before its end.
-    """
-    with start(recipe, folder, operation) as child:
-        if seconds is not None:
-            child.stdout.readline()
-            time.sleep(seconds)
-            child.kill()
-        child.communicate(timeout=300)
-    return child.returncode == -signal.SIGKILL
+def kill_at(recipe, folder, deadly):
+    """Run a recipe up to a step on files; return whether that was before its end."""
+    return start(recipe, folder, deadly) == -signal.SIGKILL
 
 
-def check(recipe, tmp_path, n_kills, seed, n_rows=400, longest=0.5):
-    """Kill a recipe at random moments, and compare what it leaves with an uninterrupted run."""
-    draw, n_killed = random.Random(seed), 0
-    calm, stormy = tmp_path / "calm", tmp_path / "stormy"
-    for folder in (calm, stormy):
-        folder.mkdir()
-        write_log(folder, n_rows)
-    expected, n_operations = finish(recipe, calm)
-    for kill in range(n_kills):
-        if kill % 2:
-            n_killed += kill_at(recipe, stormy, draw.randint(1, n_operations // 2))
-        else:
-            n_killed += kill_at(recipe, stormy, seconds=draw.uniform(0, longest))
-    assert n_killed >= n_kills // 2  # those that kill themselves, at least
-    assert finish(recipe, stormy)[0] == expected
-    published = [json.loads(line) for line in (stormy / "published.jsonl").read_text().splitlines()]
-    assert {key for key, _ in published} == {*range(n_rows)}
-    lines = (stormy / "state" / "refused.jsonl").read_text().splitlines()
-    reasons = {refused["message"]["key"]: refused["reason"] for refused in map(json.loads, lines)}
-    assert list(reasons) == [f"refused {place}" for place in range(len(REFUSED))]
-    assert "infinite" in reasons["refused 0"] and "unhashable" in reasons["refused 1"]
-    return expected
+def in_fork(call, *arguments):
+    """Call a function in a fork of this process; return the status of that."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            call(*arguments)
+            status = 0
+        except BaseException:
+            traceback.print_exc(file=sys.__stderr__)
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 if __name__ == "__main__":

@@ -72,6 +72,12 @@ class Rows(NamedTuple):
         return self.at(row), self.labels.at(row), float(self.weights[row])
 
 
+def rows_of_samples(samples: list[Any], y: list[Any], w: list[float]) -> Rows:
+    """Return samples with their labels and weights as a block."""
+    labels = Column("y", None, np.arange(len(y)), y)
+    return Rows(len(samples), [], samples, labels, np.array(w))
+
+
 def predict_block(
     engine: Engine, rows: Rows, n_jobs: int, levels: Sequence[float]
 ) -> list[BlockAnswers]:
@@ -130,6 +136,11 @@ def learn_block(engine: Engine, rows: Rows, parameters: Parameters, predicts: bo
     return _Learner(engine, rows, parameters, predicts).run()
 
 
+def check_block(engine: Engine, rows: Rows, parameters: Parameters) -> None:
+    """Raise the error of learning a block, if there is one, but learn nothing."""
+    _Learner(engine, rows, parameters, False).check()
+
+
 @dataclasses.dataclass
 class _Learner:
     """A block of rows that an engine is learning."""
@@ -139,17 +150,22 @@ class _Learner:
     parameters: Parameters
     predicts: bool
 
-    def run(self) -> BlockAnswers:
-        """Check all rows, then learn them."""
-        engine, weights, labels = self.engine, self.rows.weights, self.engine.schema.labels
+    def check(self) -> tuple[list[int], int]:
+        """Check all rows; return those to be learned one by one, and the number of new labels."""
         try:
-            odd, n_new_labels = self._odd_rows()
+            result = self._odd_rows()
         except INVALID:
             if self.parameters.max_words is None:
                 raise
-            odd, n_new_labels = self._odd_rows_of_words()
+            result = self._odd_rows_of_words()
         largest = largest_total(self.parameters)
-        check_totals(engine.weight_of(0), weights, largest, are_rows=True)
+        check_totals(self.engine.weight_of(0), self.rows.weights, largest, are_rows=True)
+        return result
+
+    def run(self) -> BlockAnswers:
+        """Check all rows, then learn them."""
+        weights, labels = self.rows.weights, self.engine.schema.labels
+        odd, n_new_labels = self.check()
         self.n_known = np.zeros(len(weights), np.int64)
         self.answers = labels.blank_answers(len(weights), n_new_labels)
         start = 0
@@ -161,19 +177,20 @@ class _Learner:
         return BlockAnswers(self.answers, self.n_known, list(labels))
 
     def _odd_rows(self) -> tuple[list[int], int]:
-        """Check all rows; return those to be learned one by one, and the number of new labels."""
+        """Do what `check` does by reading all odd rows."""
         engine, rows = self.engine, self.rows
-        schema = engine.extensible(self.parameters).schema
+        schema = engine.extensible_schema(self.parameters)
         labels, columns = schema.labels, rows.columns
         n_labels = len(labels)
-        n_reasons = np.array((rows.weights == 0.0) | (rows.samples is not None), np.int64)
+        are_samples = rows.samples is not None
+        n_reasons = np.array((rows.weights == 0.0) | are_samples, np.int64)
         for column in columns:
             n_reasons += is_odd(column, schema)
         unknown = [column for column in columns if not schema.is_known(column.name)]
         odd: list[int] = []
         engine.pending = functools.partial(schema.cut, schema.mark())
         try:
-            are_odd = (n_reasons > 0) | labels.is_odd(rows.labels)
+            are_odd = (n_reasons > 0) | (not are_samples and labels.is_odd(rows.labels))
             row = _next(are_odd, 0)
             while row is not None:
                 odd.append(row)
@@ -186,7 +203,7 @@ class _Learner:
                         n_reasons += is_odd(column, schema)
                         n_reasons -= is_there(column)
                         unknown.remove(column)
-                    are_odd = (n_reasons > 0) | labels.is_odd(rows.labels)
+                    are_odd = (n_reasons > 0) | (not are_samples and labels.is_odd(rows.labels))
                 row = _next(are_odd, row + 1)
             return odd, len(labels) - n_labels
         finally:

@@ -27,7 +27,7 @@ from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets, no_quantiles
 from river_amf.inputs.schema import Reading, Schema
-from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, RESTARTED, TOO_HEAVY, UNSOUGHT
+from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, RESTARTED, TOO_HEAVY
 from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
 
@@ -85,9 +85,14 @@ class Engine(Guarded):
     def extensible(self, parameters: Parameters) -> Learned:
         """Return schema and arena, with columns for words that the kernels have chosen."""
         if self.learned.arena is None:
-            schema = self.schema
-            return Learned(schema_of(parameters, schema.labels, schema.warned), begin(parameters))
+            return Learned(self.extensible_schema(parameters), begin(parameters))
         return with_columns(self.learned) if self._has_chosen() else self.learned
+
+    def extensible_schema(self, parameters: Parameters) -> Schema:
+        """Return the schema of `extensible`."""
+        if self.learned.arena is None:
+            return schema_of(parameters, self.schema.labels, self.schema.warned)
+        return self.extensible(parameters).schema
 
     def _has_chosen(self) -> bool:
         """Return whether some words are to have a column from the next sample on."""
@@ -111,7 +116,7 @@ class Engine(Guarded):
             learned = self.extensible(parameters) if weight > 0.0 or arena is None else self.learned
             reading = learned.schema.read(x, y, weight)
             if weight == 0.0:
-                self._take_pending(reading)
+                self._take_pending(reading, weight)
                 return
             warn_of_values(self.watched, x, reading, learned.schema)
             self.width.count(x, learned.schema)
@@ -143,9 +148,7 @@ class Engine(Guarded):
         elif status == LOST:
             self.check_lost()
 
-    def _run(
-        self, target: float, weight: float, status: int | None = None, slot: int = UNSOUGHT
-    ) -> int:
+    def _run(self, target: float, weight: float, status: int | None = None) -> int:
         """Learn the encoded sample in the trees that have not; return the kernel's last answer."""
         # The addresses of the sample and the output do not depend on nodes, boxes and rows, which
         # are all that may be short here.
@@ -155,7 +158,7 @@ class Engine(Guarded):
             elif status is not None:
                 self.enlarge(status)
             arena = self.arena
-            of_sample = self.schema.sample.address, target, weight, arena.output.address, slot
+            of_sample = self.schema.sample.address, target, weight, arena.output.address
             status = kernels.learn_sample(arena, *of_sample)
         if status == RELEASED:
             self.drop_rows()
@@ -183,15 +186,13 @@ class Engine(Guarded):
         if self.arena.n_learned[0] > n_learned:
             self.schema.use()
 
-    def _take_pending(self, reading: Reading) -> int:
+    def _take_pending(self, reading: Reading, weight: float) -> None:
         """Take out the prediction of a sample, in which new features were unknown."""
         schema, arena = self.learned
-        if arena is None:
-            return NONE
-        row, new = reading.row, {*reading.numeric, *reading.categorical}
-        sample = schema.place({name: row[name] for name in row if name not in new})
-        slot: int = kernels.take_pending(arena, sample.address)
-        return slot
+        if arena is not None:
+            row, new = reading.row, {*reading.numeric, *reading.categorical}
+            sample = schema.place({name: row[name] for name in row if name not in new})
+            kernels.take_pending(arena, sample.address, weight)
 
     def _learn_new(
         self, learned: Learned, reading: Reading, weight: float, parameters: Parameters
@@ -205,7 +206,7 @@ class Engine(Guarded):
         schema, arena = learned
         assert arena is not None
         target = float(len(schema.labels) - 1 if reading.label is None else reading.label)
-        version, slots = int(arena.handle["version"][0]), list[int]()
+        version = int(arena.handle["version"][0])
 
         def has_begun() -> bool:
             return int(self.arena.handle["version"][0]) != version
@@ -213,11 +214,11 @@ class Engine(Guarded):
         def learn() -> None:
             for name, category in reading.categories:
                 schema.put(name, category, row[name])
+            if not has_begun():
+                self._take_pending(reading, weight)
             if not has_begun() or self.arena.handle["next_tree"][0] != NONE:
-                if not slots:  # once, also if it is interrupted
-                    slots.append(self._take_pending(reading))
                 schema.place(row)
-                self._run(target, weight, slot=slots[0])
+                self._run(target, weight)
             schema.use()
 
         self.publish(learned, has_begun, learn)
@@ -446,7 +447,7 @@ def _fast_learn(learned: Learned) -> Learn:
                     engine.pending = engine.resume
                     if is_bounded:
                         engine.pending = functools.partial(engine.resume, n_learned[0])
-                    status = learn_sample(address, of_sample, target, weight, of_output, UNSOUGHT)
+                    status = learn_sample(address, of_sample, target, weight, of_output)
                     if status == DONE and not is_bounded:
                         engine.pending = None
                     else:

@@ -35,7 +35,6 @@ from river_amf.kernels.classification.sparse_model import FIRST_VOTE as FIRST_SP
 from river_amf.kernels.classification.sparse_model import LARGEST_INPUT as LARGEST_INPUT_OF_WORDS
 from river_amf.kernels.contributions import parts_of_trees
 from river_amf.kernels.learning import (
-    UNSOUGHT,
     VISIT,
     category_number,
     hull_of_leaf,

@@ -80,15 +80,13 @@ def total_weight(forest: Forest) -> float:
 
 
 @quick_kernel
-def learn_sample(
-    forest: Forest, sample: int, target: float, weight: float, output: int, slot: int
-) -> int:
+def learn_sample(forest: Forest, sample: int, target: float, weight: float, output: int) -> int:
     """Learn a sample in every tree; return one of `answers`, such as which capacity is used up."""
     # `target` is the index of the label, or a number. `sample` is the address of an
     # `EncodedSample`: of (3, n_features) values, which are the encoded row, a buffer for it without
     # outliers and one for a tree's coding of it, and then of its words.
-    # `output` is that of predict_sample, which may have predicted this very sample. `slot` is the
-    # answer of take_pending, or UNSOUGHT. If capacity or memory runs out, or a tree restarts, the
+    # `output` is that of predict_sample, which may have predicted this very sample. take_pending
+    # may have looked for its prediction. If capacity or memory runs out, or a tree restarts, the
     # same call continues where this one stopped (handle["next_tree"]).
     handle, context, trees = forest.handle, forest.context, forest.trees
     settings, counters, votes = forest.settings[0], forest.counters[0], forest.votes
@@ -106,8 +104,10 @@ def learn_sample(
         n_ready = count_ready(forest, 1, keeps_rows)
         if n_ready < 0:
             return n_ready
+        slot = handle["slot"]
         if slot == UNSOUGHT:
             slot = by_kind.find_pending(forest, sample, sample + 24 * n_features)
+        handle["slot"] = UNSOUGHT
         pending.begin_context(forest, slot, context)
         count_lateness(counters)
         _, made_at, seen = output_of(output, forest)
@@ -146,10 +146,14 @@ def learn_sample(
 
 
 @quick_kernel
-def take_pending(forest: Forest, sample: int) -> int:
+def take_pending(forest: Forest, sample: int, weight: float) -> None:
     """Take out the prediction of a sample with a new label, category or feature, or weight 0."""
-    n_features = forest.settings[0]["n_features"]
-    return by_kind.find_pending(forest, sample, sample + 24 * n_features)
+    # learn_sample gets it from the handle, so that a call which is interrupted looks for it once
+    handle, words = forest.handle, sample + 24 * forest.settings[0]["n_features"]
+    if weight == 0.0:
+        by_kind.find_pending(forest, sample, words)
+    elif handle["slot"] == UNSOUGHT:
+        handle["slot"] = by_kind.find_pending(forest, sample, words)
 
 
 @quick_kernel

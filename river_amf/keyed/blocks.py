@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 from river import compose
 
+from river_amf.engine.blocks import rows_of_samples
+from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.inputs.invalid import INVALID, renumbered
 from river_amf.inputs.kinds import plain, shown
@@ -28,7 +30,9 @@ class Block:
 
     def __init__(self, X: Any, key: Any, learned: tuple[Any, Any] | None = None) -> None:
         self.frame: Any = frames.read_frame(X)  # for the library of the answers
-        n_rows, self.y, self.w = len(self.frame), None, None
+        self.y: Any = None
+        self.w: Any = None
+        n_rows = len(self.frame)
         if learned is not None:
             y = frames.read_vector("y", learned[0], n_rows)
             self.y = y if isinstance(y, list) else y.tolist()
@@ -59,6 +63,20 @@ class Block:
         samples = frames.as_samples(frames.read_frame(self.features))
         return [*samples] or [{}] * len(self)
 
+    def check(self, text: str, model: Forest) -> None:
+        """Raise the error of a forest that learns the rows of a key, but let it learn nothing."""
+        rows = self.rows[text]
+        try:
+            if len(rows) >= MANY:
+                block = self._call_many(rows, functools.partial(model._labeled_rows, w=None))
+            else:
+                samples, labels = ([values[i] for i in rows] for values in (self._samples, self.y))
+                weights = [1.0 if self.w is None else self.w[row] for row in rows]
+                block = rows_of_samples(samples, labels, weights)
+            model._check_rows(block)
+        except INVALID as error:
+            raise renumbered(error, rows, f"the key {shown(key_of(text))}: ") from error.__cause__
+
     def give(self, text: str, model: Any, *, predict: str) -> list[Any]:
         """Let a model predict and learn the rows of a key; errors have the row and the key."""
         rows, answers = self.rows[text], []
@@ -79,14 +97,17 @@ class Block:
             error.add_note(f"in {where} of {key}")
             raise
 
-    def _give_all(self, rows: list[int], method: Any, predict: str) -> list[Any]:
+    def _call_many(self, rows: list[int], method: Any) -> Any:
         X = self.features.iloc[rows]
         series = {
             name: pd.Series([values[i] for i in rows], X.index, name=name)
             for name, values in (("y", self.y), ("w", self.w))
             if values is not None
         }
-        answers = method(X, **series)
+        return method(X, **series)
+
+    def _give_all(self, rows: list[int], method: Any, predict: str) -> list[Any]:
+        answers = self._call_many(rows, method)
         if predict == "predict_proba":
             labels, table = [*answers.columns], answers.to_numpy().tolist()
             pairs = [() if np.isnan(row).any() else zip(labels, row, strict=True) for row in table]

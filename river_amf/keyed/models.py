@@ -16,7 +16,7 @@ from river_amf.inputs import frames
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import check_sample, shown
 from river_amf.keyed.blocks import Block, key_names
-from river_amf.keyed.keys import key_of, key_text
+from river_amf.keyed.keys import key_text
 from river_amf.keyed.store import Store
 from river_amf.parameters import Check, CheckedParameters, flag, integer
 
@@ -152,8 +152,10 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         """Learn from a block of samples: the rows of each key, in their order.
 
         `X` is a frame from any library that narwhals supports; `y` and `w` are series, arrays or
-        lists. Errors are as in `learn_one`, with the number of the row (from 0) and the key. Keys
-        with earlier first rows than a bad row's have learned then, later ones have not.
+        lists. Errors are as in `learn_one`, with the number of the row (from 0) and the key. If the
+        models are forests of this package, all rows are checked before the first is learned. Of
+        other models, those of keys whose first row comes before that of the bad row's key have
+        learned their rows then, that of its key perhaps some, and later ones none.
 
         >>> import pandas as pd
         >>> from river_amf import AMFClassifier, keyed
@@ -230,7 +232,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         integer(1)("n_samples", n_samples)
         texts: list[str] = []
         self._store.in_slices(self._store.removing_unused(n_samples, texts))
-        return [*map(key_of, sorted(texts))]
+        return [*map(self._store.key_of, sorted(texts))]
 
     def __contains__(self, key: object) -> bool:
         try:
@@ -239,7 +241,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
             return False
 
     def __iter__(self) -> Iterator[Any]:
-        return map(key_of, self._store.call("texts"))
+        return map(self._store.key_of, self._store.call("texts"))
 
     def __len__(self) -> int:
         return len(self._store.call("texts"))

@@ -7,6 +7,8 @@ written by short transactions, between which other calls may come (DESIGN.md: a 
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import io
 import json
 import os
@@ -23,9 +25,10 @@ from typing import Any, NoReturn
 from river import base, compose
 
 from river_amf.engine.lock import Guarded, exclusive
+from river_amf.forest import Forest
 from river_amf.inputs.kinds import shown
 from river_amf.keyed.blocks import Block
-from river_amf.keyed.keys import key_of
+from river_amf.keyed.keys import key_of, key_text
 from river_amf.persistence import FileError, load, save
 
 _FORMAT = 0x616D6603  # the application id of the file: "amf" and a version
@@ -36,13 +39,19 @@ _CREATE = (
     "CREATE INDEX keys ON models (key, flush, learned)",
     "CREATE TABLE notes (name TEXT PRIMARY KEY, value TEXT)",
 )
+_NO_FLUSH = '{"number": 0, "learned": 0, "position": null}'
 _NOTE = "INSERT OR REPLACE INTO notes VALUES ('flush', ?)"
 _GET = "SELECT learned, model FROM models WHERE key = ? ORDER BY flush DESC LIMIT 1"
 _PUT = "INSERT INTO models VALUES (?, ?, ?, ?)"
 # what a row of this flush replaces, and what the last flush has replaced or removed
 _CLEAN = """DELETE FROM models WHERE key = ?1 AND (flush = ?2 OR flush + (learned > 0) <=
             (SELECT max(flush) FROM models WHERE key = ?1 AND flush <= ?3))"""
+_NEXT = "SELECT key, learned, max(flush) FROM models WHERE key > ? GROUP BY key LIMIT 1000"
+_WRONG = """SELECT count(*) FROM models WHERE typeof(key) != 'text' OR typeof(flush) != 'integer'
+            OR typeof(learned) != 'integer' OR learned NOT BETWEEN 0 AND ?"""
+_LARGEST = 2**62  # of the numbers in a file
 _BATCH = 2_000_000  # bytes in a transaction
+_ROW = 200  # bytes of a row without a model
 _SLICE = 0.01  # seconds of a flush without a pause
 _PAUSE = 0.001  # seconds, in which other threads take the lock
 
@@ -63,7 +72,6 @@ class Store(Guarded):
         self.path = None if folder is None else Path(folder, "models.sqlite").absolute()
         self.make = make  # a model of a new key
         self.max_in_memory = max_in_memory
-        self._blank: Any = None  # the model that predicts for new keys
         self.models: OrderedDict[str, Any] = OrderedDict()  # from the least recently used on
         self.n_learned = 0  # samples
         self.learned: dict[str, int] = {}  # when the models in memory last learned
@@ -105,22 +113,29 @@ class Store(Guarded):
             self._query(statement)
         self._query("INSERT OR IGNORE INTO notes VALUES ('about', ?)", about)
         self._query("COMMIT")
-        ((content,),) = self._query("SELECT value FROM notes WHERE name = 'about'")
-        if content != about:
-            self._refuse(FileError, f"{self.path} holds {content}, not {about}")
+        contents = self._query("SELECT value FROM notes WHERE name = 'about'")
+        if contents != [(about,)]:
+            self._refuse(FileError, f"{self.path} holds {contents[0][0]}, not {about}")
         note = self._note()
         self.committed, self.n_learned = note["number"], note["learned"]
+        if self._query(_WRONG, _LARGEST) != [(0,)]:
+            self._refuse(FileError, f"{self.path} is damaged: some of its rows cannot be right")
         self.number = self.committed + 1
         uncommitted = "SELECT rowid FROM models WHERE flush > ?"  # of the index alone
         self._query(f"DELETE FROM models WHERE rowid IN ({uncommitted})", self.committed)
         for (text,) in self._query("SELECT key FROM models WHERE learned = 0"):
             self._clean(text)
-        self._query("COMMIT")
+        self._commit()
 
     def _note(self) -> Any:
-        """Return the note of the last flush."""
+        """Return the note of the last flush, or raise FileError if it cannot be right."""
         rows = self._query("SELECT value FROM notes WHERE name = 'flush'")
-        return json.loads(rows[0][0]) if rows else {"number": 0, "learned": 0, "position": None}
+        with contextlib.suppress(Exception):
+            note = json.loads(rows[0][0] if rows else _NO_FLUSH)
+            number, learned, _ = note["number"], note["learned"], note["position"]
+            if all(type(n) is int and 0 <= n <= _LARGEST for n in (number, learned)):
+                return note
+        self._refuse(FileError, f"{self.path} is damaged: its note of a flush cannot be right")
 
     def _query(self, query: str, *values: Any) -> list[Any]:
         try:
@@ -168,6 +183,10 @@ class Store(Guarded):
         """Give the model of each key its rows; return the predictions by row."""
         by_row: dict[int, Any] = {}
         n_learned = 0
+        if block.y is not None and isinstance(self.blank, Forest):
+            for text in block.rows:
+                model = self.find(text)
+                block.check(text, self.blank if model is None else model)
         try:
             for text, rows in block.rows.items():
                 call = partial(block.give, text, predict=predict)
@@ -191,9 +210,7 @@ class Store(Guarded):
         """
         model = self.find(text)
         if model is None and not n:
-            if self._blank is None:
-                self._blank = self.make()
-            return call(self._blank)
+            return call(self.blank)
         if model is None:
             model = self.make()
             result = call(model)
@@ -240,7 +257,7 @@ class Store(Guarded):
             try:
                 packed = self._packed(self.models[text])
             except Exception as error:
-                what = f"the model of the key {shown(key_of(text))} cannot be stored"
+                what = f"the model of the key {shown(self.key_of(text))} cannot be stored"
                 raise TypeError(f"{what}, and so not moved out of memory: {error}") from error
             self._put(text, self.learned[text], packed, self.number - (text in self.due))
             self.due.pop(text, None)
@@ -259,20 +276,22 @@ class Store(Guarded):
         return {text: None for text in (*self.due, *self.changed) if text in self.models}
 
     def _put(self, text: str, learned: int, packed: bytes | None, number: int) -> None:
-        """Write a row, in a transaction that is committed once it is large."""
+        """Write a row."""
+        self._n_bytes += len(packed or b"")
         self._clean(text, number)
         self._query(_PUT, text, number, learned, packed)
-        self._n_bytes += len(packed or b"")
+
+    def _clean(self, text: str, number: int = -1) -> None:
+        """Delete the rows of a key that are of no more use; commit a transaction that is large."""
+        # no crash leaves a temporary file, so that its last rows are all that is needed
+        self._query(_CLEAN, text, number, self.number if self.path is None else self.committed)
+        self._n_bytes += _ROW
         if self._n_bytes > _BATCH:
             self._commit()
 
-    def _clean(self, text: str, number: int = -1) -> None:
-        """Delete the rows of a key that are of no more use, and that of a flush."""
-        # no crash leaves a temporary file, so that its last rows are all that is needed
-        self._query(_CLEAN, text, number, self.number if self.path is None else self.committed)
-
     def _commit(self) -> None:
-        self._query("COMMIT")
+        if self._database.in_transaction:
+            self._query("COMMIT")
         self._n_bytes = 0
 
     def _packed(self, model: Any) -> bytes:
@@ -294,13 +313,27 @@ class Store(Guarded):
             raise ValueError("it is a pickle, which runs code, and allow_pickle is False")
         return pickle.loads(packed)
 
+    @functools.cached_property
+    def blank(self) -> Any:
+        """The model that predicts for new keys."""
+        return self.make()
+
     def has(self, text: str) -> bool:
         """Return whether a key has a model."""
         return self._last_learned(text) > 0
 
+    def key_of(self, text: str) -> Any:
+        """Return the key of a text, or raise FileError if it is none of ours."""
+        with contextlib.suppress(Exception):
+            if key_text(key := key_of(text)) == text:
+                return key
+        raise FileError(f"{self.path} is damaged: {shown(text)} is not the text of a key")
+
     def texts(self) -> list[str]:
         """Return the texts of the keys of all models."""
-        return [*dict.fromkeys([*self.models, *self._all_learned()])]
+        query = "SELECT key, learned, max(flush) FROM models GROUP BY key"  # of the index alone
+        stored = [key for key, learned, _ in self._query(query) if learned]
+        return [*dict.fromkeys([*self.models, *stored])]
 
     def _last_learned(self, text: str) -> int:
         """Return when a key last learned, or 0 without a model."""
@@ -308,12 +341,6 @@ class Store(Guarded):
             return self.learned[text]
         query = "SELECT learned FROM models WHERE key = ? ORDER BY flush DESC LIMIT 1"
         return sum(learned for (learned,) in self._query(query, text))
-
-    def _all_learned(self) -> dict[str, int]:
-        """Return when each key last learned."""
-        query = "SELECT key, learned, max(flush) FROM models GROUP BY key"  # of the index alone
-        stored = {key: learned for key, learned, _ in self._query(query) if learned}
-        return stored | {text: self.learned[text] for text in self.models}
 
     def remove(self, text: str) -> bool:
         """Remove the model of a key, and return whether there was one."""
@@ -332,11 +359,15 @@ class Store(Guarded):
 
     def removing_unused(self, n_samples: int, removed: list[str]) -> Iterator[None]:
         """Remove the keys without any of the last samples, in steps, and list them."""
-        last = self.n_learned - n_samples
-        for text in [text for text, learned in self._all_learned().items() if learned <= last]:
-            if self._last_learned(text) <= last and self.remove(text):
-                removed.append(text)
-            yield
+        last, texts, page = self.n_learned - n_samples, [*self.models], [("", 0, 0)]
+        while page:
+            for text in texts:
+                if self._last_learned(text) <= last:
+                    self.key_of(text)  # or raise its error
+                    removed += [text] * self.remove(text)
+                yield
+            page = self._query(_NEXT, page[-1][0])
+            texts = [text for text, learned, _ in page if 0 < learned <= last]
 
     def packed(self, texts: Iterable[str] | None = None) -> list[tuple[str, int, bytes]]:
         """Return the keys that have a model, of all or some, when they learned, and the models."""

@@ -9,7 +9,7 @@ import os
 import platform
 import secrets
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from river_amf.inputs.kinds import shown
@@ -35,6 +35,16 @@ def name_of(place: Any) -> str:
     return f"the file {name!r}" if name and isinstance(name, str) else f"the {type(place).__name__}"
 
 
+@contextlib.contextmanager
+def named(path: os.PathLike[str]) -> Iterator[None]:
+    """Give errors without the name of a file, as of a full disk, this one."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = error.filename or os.fspath(path)
+        raise
+
+
 def replace(path: str, write: Callable[[IO[bytes]], object]) -> None:
     """Write a file that replaces `path` once it is safely on disk, unless an error is raised."""
     path = os.path.realpath(path)  # a symbolic link stays, and the file that it points to changes
@@ -58,8 +68,9 @@ def replace(path: str, write: Callable[[IO[bytes]], object]) -> None:
     except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
-        if isinstance(error, OSError) and error.filename == temporary:
-            error.filename, error.filename2 = path, None
+        if isinstance(error, OSError) and error.filename in (None, temporary):
+            error.filename = path
+            del error.filename2  # which would be shown even as None
         raise
 
 

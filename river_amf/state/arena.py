@@ -125,7 +125,7 @@ class Arena:
                 arrays["directions"][draw, j] = draw_directions(key, j, n_cosines)
         self.capacities: dict[str, int] = {}
         handle = np.zeros(1, layout.HANDLE)
-        handle["next_tree"] = -1
+        handle["next_tree"], handle["slot"] = -1, -2
         self._hold(arrays, capacities, handle)
         self._begin_predictions()
 

@@ -425,6 +425,7 @@ HANDLE = np.dtype(
         ("next_tree", "i8"),  # where to resume in the middle of a sample, else -1
         ("target", "f8"),  # of that sample: the index of its label, or a number
         ("weight", "f8"),
+        ("slot", "i8"),  # of the prediction of the next sample, -2 if it is not looked for yet
         ("n_late", "i8"),  # number of trees that kept samples before it, or before a chunk
         ("most_rows", "i8"),  # in the store before it is compacted, at most its capacity
         ("most_pending", "i8"),  # predictions that are kept for delayed labels

@@ -44,16 +44,19 @@ def test_bad_block_changes_no_model(name):
 
 
 @pytest.mark.parametrize("n", [1, 100])  # row by row, and as a block
-def test_keys_before_a_bad_row_learn(n):
+@pytest.mark.parametrize("max_in_memory", [None, 1])
+def test_bad_row_of_a_forest_changes_no_key(n, max_in_memory):
     X = pd.DataFrame({"user": [*"aabbcc"] * n, "a": 1.0})
-    model, twin = (KeyedRegressor(AMFRegressor(n_estimators=2, seed=1), "user") for _ in range(2))
+    forest = AMFRegressor(n_estimators=2, seed=1)
+    model = KeyedRegressor(forest, "user", max_in_memory=max_in_memory)
     y = np.ones(6 * n)
-    y[2] = np.inf
+    model.learn_many(X[:2], y[:2])
+    before, mixed = pickles(model), X.assign(a=["red" if i == 3 else 1.0 for i in range(6 * n)])
+    with pytest.raises(ValueError, match=r"^row 3: the key 'b': feature 'a' has .*red"):
+        model.learn_many(mixed, y)
     with pytest.raises(ValueError, match=r"^row 2: the key 'b': .*inf"):
-        model.learn_many(X, y)
-    rows = X["user"] == "a"
-    twin.learn_many(X[rows], y[rows])
-    assert pickles(model) == pickles(twin)
+        model.learn_many(X, np.where(np.arange(6 * n) == 2, np.inf, y))
+    assert pickles(model) == before and {*model} == {"a"}
     with pytest.raises(ValueError, match=r"^row 5: the key 'c': feature 'a': .*infinite"):
         model.predict_many(X[:6].assign(a=[1, 1, 1, 1, 1, np.inf]))
 
@@ -63,6 +66,7 @@ def test_error_of_river_notes_row_and_key():
     with pytest.raises(Exception) as caught:
         model.learn_many(FRAME.assign(a=[1, "red", 2, 3, 4]), LABELS)
     assert caught.value.__notes__ == ["in row 1, of the key 'b'"]
+    assert {*model} == {"a"}  # which has learned, as its first row comes before
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,36 @@ def test_model_that_cannot_be_read(tmp_path, blob):
         learn(model, "b")  # the others can be used
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        *(f"notes SET value = '{note}' WHERE name = 'flush'" for note in ("[", "[1]", '{"a": 1}')),
+        """notes SET value = '{"number": 1e9, "learned": 6, "position": 0}' WHERE name = 'flush'""",
+        *(f"models SET key = '{key}'" for key in ("{", '{"a": 1}', '{"uuid": 1}', "1.5")),
+        *(f"models SET learned = {learned}" for learned in ("-1", "'x'", 2**63 - 1)),
+    ],
+)
+def test_edited_rows_are_refused(tmp_path, edit):
+    with opened(tmp_path) as model:
+        learn(model, "ab")
+    with sqlite3.connect(tmp_path / "models.sqlite") as database:
+        database.execute(f"UPDATE {edit}")
+    database.close()
+    with pytest.raises(FileError, match=r"models\.sqlite is damaged"), opened(tmp_path) as model:
+        learn(model, "c")
+        model.remove_unused(1)
+
+
+def test_unused_keys_among_many_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_ROW", store._BATCH)  # each removal is a transaction
+    with opened(tmp_path, max_in_memory=2) as model:
+        for user in range(2500):
+            model.learn_one(sample(user), True)
+        assert {*model.remove_unused(7)} == {*range(2493)}
+    with opened(tmp_path) as model:
+        assert {*model} == {*range(2493, 2500)}
+
+
 def test_forests_are_stored_as_files(tmp_path):
     forest = AMFClassifier(1, seed=1)
     with opened(tmp_path, forest, allow_pickle=False) as model:

@@ -129,3 +129,23 @@ def test_fault_leaves_whole_rows(kind, call, n_before, n_places):
         assert state in states, fault.places[-1]
         learn_one(model, to_learn[states.index(state) :])
         assert state_of(model) == states[-1], fault.places[-1]
+
+
+@pytest.mark.parametrize("kind", ["adaptive", "words", "regressor"])
+def test_fault_takes_out_a_prediction_with_its_label(kind):
+    (make, parameters), new = KINDS[kind], ROWS[4:5]
+    model = make(**parameters, n_estimators=3, seed=1)
+    files = (str(Path(FOLDER, "engine", "engine.py")),)
+    learn_one(model, ROWS[:3])
+    predict_one(model, new)
+    learn_one(model, ROWS[1:2])
+    base, whole = pickle.dumps(model), Fault(files)
+    whole.during(learn_one, learned := pickle.loads(base), new)
+    states = [state_of(pickle.loads(base)), state_of(learned)]
+    code = [linecache.getline(*place[:2]) for place in whole.places]
+    begun = next(number for number, line in enumerate(code, 1) if "_take_pending(" in line)
+    for number in range(begun, begun + 150):
+        model, fault = pickle.loads(base), Fault(files, number, KeyboardInterrupt)
+        with pytest.raises(KeyboardInterrupt):
+            fault.during(learn_one, model, new)
+        assert state_of(model) in states, whole.places[number - 1]
