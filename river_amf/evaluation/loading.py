@@ -20,6 +20,7 @@ from river import datasets
 from river.datasets import base
 
 from river_amf.evaluation import advice
+from river_amf.evaluation.columns import settle
 from river_amf.evaluation.models import ModelsOfTask
 from river_amf.evaluation.streams import (
     ROWS,
@@ -37,10 +38,15 @@ from river_amf.evaluation.table_files import (
     Table,
     given,
     read_table,
-    settle,
 )
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream
-from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line, suggest
+from river_amf.evaluation.usage_errors import (
+    EvaluationError,
+    StreamFailure,
+    error_line,
+    split_list,
+    suggest,
+)
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import as_category, is_missing, shown
 from river_amf.inputs.texts import numbers
@@ -146,10 +152,10 @@ def load_stream(
         table = table._replace(frame=table.frame.sample(frac=1.0, random_state=shuffle))
     texts = [*split_names(texts, [*table.frame]), *table.layout["dates"]]
     (target, *features), guess = _choose_columns(table, target, texts, drop)
-    task, kind, facts = _settle_target(table, target, task, limit)
+    chosen_task, (task, kind, facts) = task, _settle_target(table, target, task, limit)
     kinds = {target: kind, **dict.fromkeys(features)}
     stream = _Reader(table, target, kinds, text, keep, task, guess=guess).stream(limit)
-    for line in _notes(table, stream, facts):
+    for line in _notes(table, stream, facts._replace(task=None if chosen_task else task)):
         warnings.warn(shorten(f"{stream.name}: {line}"), stacklevel=2)
     return stream
 
@@ -177,14 +183,14 @@ def _open_table(
     drop, keep, dates, texts = (split_names(c, names) for c in (drop, keep, dates, texts))
     _check_columns((*drop, *keep), names, table.name)
     layout = table.layout | {"dates": dates}
-    return table._replace(layout=layout, texts=[*table.texts, *texts]), drop, keep
+    table = table._replace(layout=layout, texts=[*table.texts, *texts])
+    return table, [*drop, *table.ignored], keep
 
 
 def split_names(chosen: Iterable[str], names: Collection[str]) -> list[str]:
     """Return names of columns; a text that is none has several, with commas between them."""
-    parts = ([text] if text in names else str(text).split(",") for text in chosen)
-    stripped = map(str.strip, itertools.chain.from_iterable(parts))
-    return [*filter(None, stripped)]
+    parts = ([text] if text in names else split_list(str(text)) for text in chosen)
+    return [*itertools.chain.from_iterable(parts)]
 
 
 def guess_target(names: Sequence[Any]) -> Any:
@@ -249,7 +255,11 @@ class _Reader:
         name = str(column.name)
         kind = self.kinds[name]
         wanted = f"which held {kind}s before" if self.is_labeled else f"but the model takes {kind}s"
-        values, self.kinds[name] = settle(column, self.table, kind, wanted)
+        try:
+            values, self.kinds[name] = settle(column, self.table, kind, wanted)
+        except EvaluationError as error:
+            helps = advice.help_with(self.table, column)
+            raise EvaluationError(f"{error}{helps}") from error
         return values
 
     def stream(self, limit: int | None) -> Stream:
@@ -279,12 +289,13 @@ def _choose_columns(
     if not names:
         raise EvaluationError(f"{table.name} has no column that is not dropped")
     if target is None:
-        target = str(guess_target(names))
+        target = table.target or str(guess_target(names))
         guess = "by its name" if target.lower() in _TARGETS else "the last column"
+        guess = "by its role" if table.target else guess
     _check_columns([target], names, table.name, "target column")
     features = [column for column in names if column != target]
     if not features:
-        hint = " (are its fields separated by , ; or tabs? --separator sets another)" * (not drop)
+        hint = " (what separates its fields? --separator sets it)" * (not drop)
         text = f"{table.name} has no feature beside its target {shorten(str(target), 60)!r}{hint}"
         raise EvaluationError(text)
     _check_columns(chosen, features, table.name, "feature")
@@ -315,7 +326,7 @@ def _settle_target(
         has_zeros = table.is_text and texts.str.match(r"0\d").any()  # such as 007
         is_category = has_zeros or kind not in ("number", "boolean")
         return task, "category" if is_category else kind, facts
-    helps = f"{odd}; " if odd else ""
+    helps = f"{odd or advice.help_with(table, column)[2:]}; ".lstrip("; ")
     wanted = f"but regression predicts numbers: {helps}--task classification takes labels"
     kind = kind if kind == "boolean" else "number"
     settle(column[:limit], table, kind, wanted)
@@ -324,9 +335,10 @@ def _settle_target(
 
 def _notes(table: Table, stream: Stream, target: advice.Facts) -> Iterator[str]:
     """Yield notes on what seems odd about a file, at most one of a kind."""
-    frame = stream.samples.frame  # type: ignore[union-attr]  # of `TableRows`
+    assert isinstance(stream.samples, TableRows)
+    frame = stream.samples.frame
     features = [
-        advice.facts_of(table, name, frame[name], kind)
+        advice.facts_of(table, name, frame[name], kind, stream.task, stream.samples.targets)
         for name, kind in stream.kinds.items()
         if name in frame  # dates are several columns
     ]

@@ -270,8 +270,8 @@ def test_bad_row_of_standard_input_keeps_the_results(tmp_path):
     command = [*COMMAND, "-", "--save", str(model), "--predictions", str(predictions)]
     done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True)
     assert done.returncode == 2
-    last = "row 1201 of standard input has 'oops' in 'a', which held numbers before"
-    assert done.stderr.splitlines()[-1] == f"river-amf: error: {last}"
+    last = "row 1201 of standard input has 'oops' in 'a', which held numbers before; numbers (or"
+    assert done.stderr.splitlines()[-1].startswith(f"river-amf: error: {last}")
     n_samples = int([*rows_of(done.stdout)[1]][-3])
     assert 1000 <= n_samples <= 1200
     assert river_amf.load(model).n_samples == n_samples
