@@ -294,6 +294,8 @@ def help_with(table: Table, column: pd.Series) -> str:
     """Return what helps to read a column as numbers or dates, after a semicolon, if anything."""
     facts = facts_of(table, str(column.name), *settle(column, table))
     found = next(filter(None, (rule([facts]) for rule in _FEATURES)), None)
+    if len(facts.texts) and _are_read([facts], numbers, decimal="."):
+        found = "--decimal=. reads them"
     return f"; {found}" if found else ""
 
 

@@ -1,7 +1,9 @@
 """The command `river-amf inspect`: the class, parameters and trees of a saved model."""
 
+import os
 import pickle
 import re
+import threading
 
 import pandas as pd
 import pytest
@@ -53,6 +55,13 @@ def test_inspect_lists_the_columns_of_a_file(write, run):
         ["note", "words", "0", "2", "a"],
         ["y", "category", "0", "2", "x"],
     ]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of Unix")
+def test_inspect_reads_a_pipe_once(tmp_path, run):
+    os.mkfifo(path := tmp_path / "pipe")
+    threading.Thread(target=path.write_text, args=("a,y\n" + "1,x\n2,z\n" * 9,)).start()
+    assert "2 labels (x 9, z 9)" in run("inspect", path)[1]
 
 
 def test_inspect_refuses_other_files(tmp_path, run):
