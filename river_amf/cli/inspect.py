@@ -58,12 +58,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _is_model(path: str) -> bool:
     """Return whether a file begins like one of ours."""
-    with suppress(OSError, ValueError), open(path, "rb") as file:
-        # a pipe can be read only once
-        return (
-            os.path.isfile(path)
-            and re.match(rb"(?s)PK\x03\x04.*(header\.json|\.amf)", file.read(99)) is not None
-        )
+    if not os.path.isfile(path):  # a pipe can be read only once
+        return False
+    with suppress(OSError), open(path, "rb") as file:
+        return re.match(rb"(?s)PK\x03\x04.*(header\.json|\.amf)", file.read(99)) is not None
     return False
 
 

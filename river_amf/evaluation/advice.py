@@ -36,9 +36,9 @@ _DIGITS = r"(\d{1,3}([,.'\u2019\s]\d{3})+|\d+)?([.,]\d+)?"
 _UNIT = r"(?P<unit>\s+\S{1,6}|[kKMBGT]|[^\W\d_]{2,4}|\s*[%‰°€$£¥₹]\w?)?"
 _MONEY = r"((AUD|BRL|CAD|CHF|CNY|DKK|EUR|GBP|INR|JPY|NOK|NZD|PLN|SEK|USD|[$€£¥₹])\s*)?"
 _AMOUNT = rf"\(?[-+\u2212]?{_MONEY}[-+\u2212]?(?=\.?\d)(?!0\d){_DIGITS}{_UNIT}\)?"
-_DURATION = (
-    r"-?(\d+ days?,? ?)?([-+]?\d+:\d\d(:\d\d(\.\d+)?)?)?|P(\d+[YMWD])*(T(\d+(\.\d+)?[HMS])+)?"
-)
+_CLOCK = r"[-+]?\d+:\d\d(:\d\d(\.\d+)?)?"
+_DURATION = rf"-?\d+ days?(,? {_CLOCK})?|{_CLOCK}|P(\d+[YMWD])*(T(\d+(\.\d+)?[HMS])+)?"
+_DURATION += r"|(\d+ ?[dhms][a-z]* ?){2,}"  # such as 2h 30min
 _SEPARATED = r"[-+\u2212]?(\d{1,3}([.,'\u2019\s]\d{3})+([.,]\d+)?|\d*,\d+)"
 _WORD = r"(\d+|[A-Za-z]{3,9})"
 _OTHER_DATE = (
