@@ -188,16 +188,22 @@ def _sentences(columns: _Columns) -> str | None:
 
 def _copies(columns: _Columns) -> str | None:
     c = columns[0]
-    pairs = pd.DataFrame({"x": c.values, "y": c.target}).dropna()
-    n, n_labels = (pairs[name].nunique() for name in ("x", "y"))
-    if len(pairs) < _ENOUGH_ROWS or n < 2 or (c.task == CLASSIFICATION and n != n_labels):
+    if c.target is None or not all(_is_copy(c, c.values[:n]) for n in (ROWS, len(c.values))):
         return None
+    return "a copy of the target" if c.task == CLASSIFICATION else "the target times a constant"
+
+
+def _is_copy(c: Facts, values: pd.Series) -> bool:
+    """Return whether values tell a target: each of its labels has one, or they are in a line."""
+    assert c.target is not None
+    pairs = pd.DataFrame({"x": values, "y": c.target.reindex(values.index)}).dropna()
+    n, n_targets = (pairs[name].nunique() for name in ("x", "y"))
+    if len(pairs) < _ENOUGH_ROWS:
+        return False
     if c.task == CLASSIFICATION:
-        is_copy = len(pairs.drop_duplicates()) == n <= len(pairs) / 2
-        return "a copy of the target" if is_copy else None
-    is_number = types.is_numeric_dtype(pairs["x"]) and n_labels > 2
-    is_same = is_number and abs(np.corrcoef(pairs.to_numpy(float).T)[0, 1]) > _SAME
-    return "the target times a constant" if is_same else None
+        return 1 < n == n_targets == len(pairs.drop_duplicates()) <= len(pairs) / 2
+    is_number = types.is_numeric_dtype(pairs["x"]) and min(n, n_targets) > 2
+    return is_number and bool(abs(np.corrcoef(pairs.to_numpy(float).T)[0, 1]) > _SAME)
 
 
 def _counters(columns: _Columns) -> str | None:

@@ -66,7 +66,7 @@ def _distinct(column: pd.Series, table: Table, kind: str | None) -> tuple[Any, p
     if types.is_numeric_dtype(column) and not types.is_extension_array_dtype(column):
         is_long = types.is_integer_dtype(column) and (column.abs() > _LARGEST).any()
         if kind in ("number", "boolean") or (kind is None and not is_long):
-            return np.arange(len(column)), column.reset_index(drop=True)
+            return column.index, column
     try:
         codes, distinct = pd.factorize(column.astype(object))
     except TypeError as error:

@@ -75,19 +75,21 @@ def load_stream(
     Parameters
     ----------
     source
-        A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file; or `"-"` for standard
-        input, whose first 1000 rows settle what columns hold; later ones are read as they come. A
-        file is CSV, ARFF, JSON (an array of objects, or an object per line), or parquet (which
-        takes pyarrow), and decompressed if it is gzip or a zip archive of one file. All options but
-        `limit` are for files only.
+        A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file or a pipe; or `"-"`
+        for standard input, whose first 1000 rows settle what columns hold; later ones are read as
+        they come. A file is CSV (with the three header lines of Orange or without), ARFF, JSON
+        (objects in an array or in lines, or columns) or parquet (which takes pyarrow), and may be
+        compressed: gzip, bz2, xz, zstd (from Python 3.14 on), or a zip archive of one file. All
+        options but `limit` are for files only.
     target
-        Column to predict; by default the column `target`, `class`, `label` or `y`, or else the last
-        one. Rows in which it is missing are left out.
+        Column to predict; by default that of the role `class` (Orange), the column `target`,
+        `class`, `label` or `y`, or else the last one. Rows in which it is missing are left out.
     categorical, drop, keep, dates
         Lists of columns. `categorical` ones are read as text, even if their values look like
         numbers or dates. `drop` leaves columns out. `keep` copies them to `Stream.records` as they
         are in the file, dropped ones too. `dates` are in other forms, such as `Jan 1 2000`,
-        `1990-01` or `13:08`. A name that no column has counts as several, with commas between.
+        `1990-01`, `1995 Q2` or `13:08`. A name that no column has counts as several, with commas
+        between.
     limit
         Maximum number of samples, or of rows of a file.
     missing
@@ -95,8 +97,9 @@ def load_stream(
     encoding
         Encoding of a file of text, by default UTF-8.
     separator, decimal, thousands, comment
-        Characters of a CSV file, in this order: between fields (by default a comma, semicolon or
-        tab), before the fraction of a number, between its thousands, before lines to leave out.
+        Characters of a file of text, in this order: between fields (by default a comma, semicolon,
+        bar, tab or run of blanks), before the fraction of a number, between its thousands, before
+        lines to leave out.
     header, no_header, skip_rows
         `header` is the line of a CSV file that has the names of columns; those before are skipped.
         With `no_header` the first row is a sample, and columns are `"0"`, `"1"` and so on.
@@ -107,7 +110,8 @@ def load_stream(
         The format of `dates`, as in `strftime`; and whether the day comes before the month.
     task
         `"classification"` (the target is labels) or `"regression"` (numbers). By default numbers
-        with fractions, or more than 50 distinct ones, are for regression.
+        are for regression if they have fractions, if there are more than 50 distinct ones, or 21
+        that begin at neither 0 nor 1 and fill half of their range, or differ in most rows.
     shuffle
         The seed to shuffle the rows of a file that has no order; by default they stay as they are.
     text
@@ -326,10 +330,10 @@ def _settle_target(
         has_zeros = table.is_text and texts.str.match(r"0\d").any()  # such as 007
         is_category = has_zeros or kind not in ("number", "boolean")
         return task, "category" if is_category else kind, facts
-    helps = f"{odd or advice.help_with(table, column)[2:]}; ".lstrip("; ")
-    wanted = f"but regression predicts numbers: {helps}--task classification takes labels"
-    kind = kind if kind == "boolean" else "number"
-    settle(column[:limit], table, kind, wanted)
+    if kind not in ("number", "boolean"):
+        helps = f"{odd or advice.help_with(table, column)[2:]}; ".lstrip("; ")
+        wanted = f"but regression predicts numbers: {helps}--task classification takes labels"
+        _, kind = settle(column[:limit], table, "number", wanted)
     return task, kind, facts
 
 

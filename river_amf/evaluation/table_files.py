@@ -165,7 +165,9 @@ def _open(name: str, path: Path, stack: ExitStack) -> Any:
             break
     start = data.peek(16)
     if start.startswith(_ARCHIVE):
-        return io.BytesIO(_only_file(name, zipfile.ZipFile(io.BytesIO(data.read()))))
+        return io.BytesIO(
+            _only_file(name, zipfile.ZipFile(io.BytesIO(data.read()) if is_input else data))
+        )
     is_parquet = is_input and re.match(_FORMATS["parquet"], start)
     return io.BytesIO(data.read()) if is_parquet else data
 
