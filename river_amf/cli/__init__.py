@@ -30,7 +30,6 @@ _EXAMPLES = """Examples:
   river-amf evaluate sales.csv --target price --save price.amf
   river-amf predict price.amf new_sales.csv > predictions.csv
   river-amf compare sales.csv --target price --html page.html
-  zcat log.csv.gz | river-amf evaluate - --drop id
 Each command has more: river-amf evaluate --help"""
 
 
@@ -122,4 +121,4 @@ def _add_arguments(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None
         if name in modules:
             subcommand.description = modules[name].DESCRIPTION
             subcommand.set_defaults(run=modules[name].run)
-            modules[name].add_arguments(subcommand)
+            getattr(modules[name], "add_arguments", lambda _: None)(subcommand)

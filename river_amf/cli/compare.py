@@ -26,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"""Examples:
   river-amf compare Bananas
   river-amf compare sales.csv --models adaptive,linear,knn --html page.html
-  river-amf compare sales.csv --metrics MAPE --csv table.csv
 {parser.epilog}"""
 
 

@@ -45,8 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"""Examples:
   river-amf evaluate Bananas
   river-amf evaluate sales.csv --target price --drop id --save price.amf
-  river-amf evaluate sales.csv --predictions predictions.csv --html page.html
-  zcat log.csv.gz | river-amf evaluate - --delay 1d
+  river-amf evaluate sales.csv --delay 1d --predictions new.csv --html page.html
 {parser.epilog}"""
 
 

@@ -31,8 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_file_arguments(parser, f"{options.FILE}; or a saved model", explains=True)
     parser.epilog = """Examples:
   river-amf inspect sales.csv
-  river-amf inspect export.txt --decimal , --header 4
-  river-amf inspect price.amf"""
+  river-amf inspect export.txt --decimal , --header 4"""
 
 
 def run(arguments: argparse.Namespace) -> int:

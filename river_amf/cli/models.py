@@ -14,10 +14,6 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add no arguments, as the subcommand has none."""
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Print the names, and return the exit status."""
     for task in TASKS.values():

@@ -19,15 +19,9 @@ from river_amf.inputs.printing import print_line, printable
 
 LIST: Any = {"type": split_list, "action": "extend", "default": [], "metavar": "A,B"}
 _COLUMNS: Any = {"action": "append", "default": [], "metavar": "A,B"}  # names may have commas
-FILE = (
-    "CSV, ARFF, JSON, parquet or a table of Orange, also compressed (gzip, bz2, xz, zip);"
-    " - is standard input"
-)
-_COLUMNS_OF_TABLES = (
-    "coverage is the share of targets within their interval (of level 90 %), width its mean width;"
-    " us/sample are microseconds to predict and learn a sample. last-class or last-value, majority"
-    " or mean look at no features."
-)
+FILE = "CSV, ARFF, JSON, parquet or Orange's, also as gzip, bz2, xz or zip; - is standard input"
+_TABLES = """Tables: coverage is the share of targets within their interval, of level 90 %; width
+ is its mean width; us/sample are microseconds to predict and learn a sample."""
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,8 +34,7 @@ def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     add("--moment", metavar="COLUMN", help="with dates for these times, if several have")
     add("--metrics", **LIST, help="further ones of river, such as MacroF1 or MAPE")
     add("--html", metavar="PAGE", help="write a page with figures along the stream")
-    assert parser.epilog is not None
-    parser.epilog = f"In tables {_COLUMNS_OF_TABLES}\n{parser.epilog}"
+    parser.epilog = f"{' '.join(_TABLES.split())}\n{parser.epilog}"
 
 
 def add_file_arguments(
@@ -69,17 +62,8 @@ def add_reading_arguments(parser: argparse.ArgumentParser, *, explains: bool = F
         names.append(name)
         parser.add_argument(name, help=text if explains else argparse.SUPPRESS, **kwargs)
 
-    add(
-        "--missing",
-        "further texts that mean a missing value, as an empty field, ?, NA and null do;"
-        " --missing=-9,-99 if the first begins with a minus",
-        **LIST,
-    )
-    add(
-        "--separator",
-        "between fields: a character, tab or space (the best of , ; | tab and blanks)",
-        metavar="CHAR",
-    )
+    add("--missing", "more texts that mean a missing value, as in --missing=-9,-99", **LIST)
+    add("--separator", "between fields (the best of , ; | tab and space)", metavar="CHAR")
     add("--decimal", "before the fraction of a number (a point)", metavar="CHAR", default=".")
     add("--thousands", "between the thousands of a number", metavar="CHAR")
     add("--comment", "at the beginning of lines to leave out", metavar="TEXT")
@@ -87,11 +71,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser, *, explains: bool = F
     add("--encoding", "of the file, such as cp1252 (utf-8)", metavar="NAME")
     add("--header", "the line that has the names of columns", metavar="N", type=positive_int)
     add("--no-header", "columns are named 0, 1, 2 and so on", action="store_true")
-    add(
-        "--skip-rows",
-        "skip the first N lines of the file, but for the line of --header",
-        **{"type": positive_int, "metavar": "N", "default": 0},
-    )
+    add("--skip-rows", "skip N lines, but for that of --header", metavar="N", type=positive_int)
     add("--dates", "columns of dates or times, as in Jan 1 2000, 1990-01 or 13:08", **_COLUMNS)
     add("--date-format", "of these, such as %%d.%%m.%%y", metavar="FORMAT")
     add("--day-first", "1.12. is the first of December in these", action="store_true")

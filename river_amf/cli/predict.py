@@ -37,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     options.add_reading_arguments(parser)
     parser.set_defaults(**dict.fromkeys(LAYOUT))  # those of the model
     parser.epilog = f"""Examples:
-  river-amf evaluate sales.csv --target price --save price.amf
   river-amf predict price.amf new_sales.csv > predictions.csv
   tail -f log.csv | river-amf predict price.amf -
 {parser.epilog}"""
