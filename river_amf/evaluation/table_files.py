@@ -432,7 +432,7 @@ def _check_widths(file: IO[str], options: dict[str, Any], n_before: int) -> None
     line, names = next(rows) if options["header"] == 0 else (0, options.get("names"))
     for n, (end, row) in enumerate(rows, n_before + 1):
         width = len(names or row)
-        if any(row[width:]):
+        if len(row) > width:
             where = f"row {n}" + f" (line {line + 1})" * (not n_before)
             mend = "correct that line"
             if end > line + 1 and any("\n" in field for field in row):

@@ -188,6 +188,7 @@ def test_task_follows_from_the_target(write):
     [
         ("a,target\n1,2,3\n", {}, "more fields than its header"),
         ("a,target\n1,2\n1,2,3\n", {}, r"row 2 \(line 3\) has 3 .* more fields than its header"),
+        ("a,target\n1,2\n1,2,\n", {}, r"row 2 \(line 3\) has 3 .* more fields than its header"),
         ('a,target\n"1,2\n', {}, "quote of row 1 stays open; --no-quotes"),
         (f"a,target\n1,x\n1{400 * '0'},y\n", {}, r"row 2 .* in 'a', or one too large"),
         (b"\x89PNG,\r\n\x1a\n\xff,\xfe", {}, "byte 0x89 is not text in utf-8; --encoding"),
