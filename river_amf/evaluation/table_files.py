@@ -24,7 +24,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from river_amf.evaluation.streams import ROWS
+from river_amf.evaluation.streams import ROWS, shorten
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.mismatch import MISSING_TEXTS
 from river_amf.inputs.texts import ID
@@ -480,7 +480,7 @@ def _read_json(name: str, file: IO[str], n_before: int = 0) -> pd.DataFrame:
             return frame
         arrays = dict(_arrays(items))
         if len(arrays) > 1:
-            places = ", ".join(map(repr, arrays))
+            places = shorten(", ".join(map(repr, arrays)))
             raise EvaluationError(
                 f"{name} has several arrays of objects, {places}: write one to a file"
             )

@@ -18,8 +18,8 @@ Tables = Mapping[str, pd.DataFrame]  # by the name of the model
 _LEAST = 20  # samples that tell whether a model is ahead
 _OTHERS = "`river-amf compare` shows what other models do"
 _TO_TRY = {
-    "last-value": "recent='target' (--recent target) learns from the last ones; where rows have no"
-    " order, --shuffle mixes them",
+    "last-value": "adaptive with recent='target' (--recent target) learns from the last ones; where"
+    " rows have no order, --shuffle mixes them",
     "last-class": "labels come in runs; where rows have no order, --shuffle mixes them",
     "majority": f"MacroF1 (--metrics MacroF1) shows what it knows of rare labels, and {_OTHERS}",
 }
