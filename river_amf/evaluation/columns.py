@@ -49,8 +49,8 @@ def settle(
             raise EvaluationError(
                 f"row {row} of {table.name} has {shown(odd.iloc[0])} in {name!r}, {wanted}"
             )
-    if found == "number":
-        values = _without_marks(values, layout)
+    marks = numbers(pd.Series([*layout["missing"]], dtype=object), layout).dropna()
+    values = values.mask(values.isin(marks)) if found == "number" and len(marks) else values
     values = values.reindex(codes).set_axis(column.index).rename(name)
     if types.is_float_dtype(values) and np.isinf(values).any():
         raise EvaluationError(
@@ -80,12 +80,6 @@ def _distinct(column: pd.Series, table: Table, kind: str | None) -> tuple[Any, p
         return codes, cells
     texts = cells.map(lambda cell: str(as_category(cell)).strip())
     return codes, texts[~texts.isin({*MISSING, *table.layout["missing"]})]
-
-
-def _without_marks(values: pd.Series, layout: Layout) -> pd.Series:
-    """Return numbers, those that mean missing as NaN."""
-    marks = numbers(pd.Series([*layout["missing"]], dtype=object), layout).dropna()
-    return values.mask(values.isin(marks)) if len(marks) else values
 
 
 # Readers of distinct values, which return NaN for those of another kind; that may be settled.

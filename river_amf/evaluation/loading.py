@@ -174,9 +174,10 @@ def _open_table(
     """Read a file; return its table, and the names of the columns to drop and to keep."""
     drop, keep, dates = options["drop"], options["keep"], options["dates"]
 
-    def as_text(names: Sequence[str]) -> list[str]:
+    def as_text(names: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
         left = [name for name in names if name not in split_names(drop, names)]
-        return split_names([*texts, *keep, *dates, target or guess_target(left)], names)
+        goal = target or facts.get("target") or guess_target(left)
+        return split_names([*texts, *keep, *dates, *facts.get("texts", ()), goal], names)
 
     path = Path(source)
     if str(path) != STANDARD_INPUT and not os.path.exists(path):

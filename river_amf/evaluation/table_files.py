@@ -75,7 +75,7 @@ _KINDS = r"(c|continuous|n|numeric|d|discrete|s|string|t|time)|\S+( \S+)+"
 _ROLES = r"(class|c|meta|m|ignore|i|weight|w)?( ?\S+=.*)?"
 
 MISSING = MISSING_TEXTS - {"-"}  # which may be a label
-_Chooser = Callable[[Sequence[str]], Collection[str]]
+_Chooser = Callable[[Sequence[str], Mapping[str, Any]], Collection[str]]
 
 
 class Table(NamedTuple):
@@ -105,9 +105,7 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
     is_input = str(path) == STANDARD_INPUT
     name = "standard input" if is_input else str(path)
     options, facts, blocks = dict[str, Any](), dict[str, Any](), None
-    clean: Callable[[IO[str]], IO[str]] = functools.partial(
-        _without_comments, mark=layout["comment"]
-    )
+    clean: Any = functools.partial(_without_comments, mark=layout["comment"])
     with _reading(name), ExitStack() as stack:
         data = _open(name, path, stack)
         if is_input and not isinstance(data, io.BytesIO):
@@ -131,7 +129,8 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
             if kind == "CSV":
                 options, facts = _csv_options(name, file, layout)
                 if blocks is None and layout["decimal"] == "." and not layout["thousands"]:
-                    options |= _number_options(file, options, layout, facts, as_text)
+                    missing = [*MISSING, *layout["missing"]]
+                    options |= _number_options(file, options, missing, as_text, facts)
             frame = _read_csv(file, options | {"nrows": n_rows})
         frame = frame.set_axis([*map(str, frame)], axis="columns")[:n_rows]
     names = [*frame]
@@ -388,18 +387,13 @@ def _check_first(name: str, rows: Sequence[tuple[int, list[str]]], has_header: b
 
 
 def _number_options(
-    file: IO[str],
-    options: dict[str, Any],
-    layout: Layout,
-    facts: Mapping[str, Any],
-    as_text: _Chooser,
+    file: IO[str], options: dict[str, Any], missing: list[str], as_text: _Chooser, facts: Any
 ) -> dict[str, Any]:
     """Return arguments of `read_csv` by which columns of plain numbers are, for speed, no texts."""
     first = _read_csv(file, options | {"nrows": ROWS})
-    names, missing = [*map(str, first)], [*MISSING, *layout["missing"]]
+    names = [*map(str, first)]
     file.seek(0)
-    texts = {*as_text(names), *facts.get("texts", ()), facts.get("target")}
-    texts |= {name for name in names if first[name].str.fullmatch(ID).any()}
+    texts = {*as_text(names, facts), *(n for n in names if first[n].str.fullmatch(ID).any())}
     na_values = {name: missing for name in names if name not in texts}
     dtype = dict.fromkeys(texts, object)
     return {"names": names, "dtype": dtype, "na_filter": True, "na_values": na_values}
