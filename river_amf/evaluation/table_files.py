@@ -472,7 +472,8 @@ def _read_json(name: str, file: IO[str], n_before: int = 0) -> pd.DataFrame:
     if isinstance(items, dict) and not n_before:
         if (frame := _of_columns(items)) is not None:
             return frame
-        arrays = dict(_arrays(items))
+        lists = [(place, v) for place, v in _flat(items) if isinstance(v, list)]
+        arrays = {place: v for place, v in lists if v and isinstance(v[0], dict)}
         if len(arrays) > 1:
             places = shorten(", ".join(map(repr, arrays)))
             raise EvaluationError(
@@ -499,15 +500,6 @@ def _of_columns(data: dict[str, Any]) -> pd.DataFrame | None:
         return None
     frame = pd.DataFrame(data, dtype=object)
     return (frame.T if all(map(str.isdigit, data)) else frame).reset_index(drop=True)
-
-
-def _arrays(data: Any, place: str = "") -> Iterator[tuple[str, list[Any]]]:
-    """Yield the arrays of objects within an object, with their places."""
-    for name, value in data.items():
-        if isinstance(value, dict):
-            yield from _arrays(value, f"{place}{name}.")
-        elif isinstance(value, list) and value and isinstance(value[0], dict):
-            yield f"{place}{name}", value
 
 
 def _flat(item: Any, place: str = "") -> Iterator[tuple[str, Any]]:
