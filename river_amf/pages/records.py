@@ -20,7 +20,7 @@ _OTHERS = "`river-amf compare` shows what other models do"
 _TO_TRY = {
     "last-value": "adaptive with recent='target' (--recent target) learns from the last ones; where"
     " rows have no order, --shuffle mixes them",
-    "last-class": "labels come in runs; where rows have no order, --shuffle mixes them",
+    "last-class": "labels may come in runs; where rows have no order, --shuffle mixes them",
     "majority": f"MacroF1 (--metrics MacroF1) shows what it knows of rare labels, and {_OTHERS}",
 }
 
@@ -47,7 +47,7 @@ def not_ahead(table: pd.DataFrame, naive_baselines: Sequence[str], recent: str |
     `table` has the results of models by name, with the number of samples and MAE or accuracy;
     `recent` is the parameter of the model.
     """
-    measure, sign = ("MAE", 1) if "MAE" in table else ("accuracy", -1)
+    measure, sign, form = ("MAE", 1, ".5g") if "MAE" in table else ("accuracy", -1, ".4f")
     scores = table[measure][table["n_samples"] == table["n_samples"].max()].dropna()
     models = scores.index.difference(naive_baselines, sort=False)
     naive = scores.index.difference(models, sort=False)
@@ -56,7 +56,7 @@ def not_ahead(table: pd.DataFrame, naive_baselines: Sequence[str], recent: str |
     best, other = ((sign * scores[names]).idxmin() for names in (models, naive))
     if sign * scores[best] < sign * scores[other]:
         return ""
-    figures = f"{measure} {scores[best]:.5g} and {scores[other]:.5g}"
+    figures = f"{measure} {scores[best]:{form}} and {scores[other]:{form}}"
     sentence = f"{best} is not ahead of {other}, which looks at no features ({figures})"
     return f"{sentence}: {_TO_TRY.get('' if recent == 'target' else str(other), _OTHERS)}."
 
