@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from river_amf._version import __version__
 from river_amf.inputs.printing import print_line, printable
@@ -22,12 +22,31 @@ _SUBCOMMANDS = {  # the names of modules, which are imported when they are neede
     "compare": "run several models over one stream and print a table of their metrics",
     "predict": "predict the rows of a file with a saved model",
     "inspect": "show the columns of a file, or what is in a saved model",
+    "models": "list the models and the streams that have names",
     "warm-up": "compile all kernels beforehand",
 }
+_EXAMPLES = """Examples:
+  river-amf evaluate Bananas
+  river-amf evaluate sales.csv --target price --save price.amf
+  river-amf predict price.amf new_sales.csv > predictions.csv
+  river-amf compare sales.csv --target price --html page.html
+Each command has more: river-amf evaluate --help"""
+
+
+class _Help(argparse.HelpFormatter):
+    """Help in which lines that begin with blanks stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        fill = super()._fill_text
+        lines = text.splitlines()
+        return "\n".join(n if n.startswith(" ") else fill(n, width, indent) for n in lines)
 
 
 class _Parser(argparse.ArgumentParser):
     """An argument parser that reports an error in a single line."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**{"formatter_class": _Help} | kwargs)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"river-amf: error: {printable(' '.join(message.split()))}\n")
@@ -49,6 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     parser = _Parser(prog="river-amf", description="Aggregated Mondrian Forests for data streams.")
+    parser.epilog = _EXAMPLES
     argv = sys.argv[1:] if argv is None else argv
     try:
         try:
@@ -101,4 +121,4 @@ def _add_arguments(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None
         if name in modules:
             subcommand.description = modules[name].DESCRIPTION
             subcommand.set_defaults(run=modules[name].run)
-            modules[name].add_arguments(subcommand)
+            getattr(modules[name], "add_arguments", lambda _: None)(subcommand)

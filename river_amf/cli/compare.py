@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from river_amf.baselines import DESCRIPTIONS
 from river_amf.cli import options
-from river_amf.evaluation import BUNDLED, STREAMS, compare
-from river_amf.evaluation.models import TASKS
+from river_amf.evaluation import compare
 from river_amf.evaluation.report import report_of
+from river_amf.pages.records import not_ahead
 
 DESCRIPTION = (
     "Run several models over the same stream and compare them: each model predicts every sample"
@@ -21,15 +20,13 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     options.add_stream_arguments(parser)
-    usual = "; ".join(f"{name}: {', '.join(task.usual)}" for name, task in TASKS.items())
-    about = ". ".join(
-        f"For {task.task}: " + "; ".join(f"{name}: {DESCRIPTIONS[name]}" for name in task.models(1))
-        for task in TASKS.values()
-    )
-    about = f"models to run (default: {usual}). {about}"
+    about = "models to run, of those that `river-amf models` lists (the usual ones)"
     parser.add_argument("--models", **options.LIST | {"default": None}, help=about)
-    parser.epilog = f"Streams: {', '.join((*BUNDLED, *STREAMS))}. {parser.epilog}"
     parser.add_argument("--csv", metavar="FILE", help="write the table to a CSV file")
+    parser.epilog = f"""Examples:
+  river-amf compare Bananas
+  river-amf compare sales.csv --models adaptive,linear,knn --html page.html
+{parser.epilog}"""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,8 +46,10 @@ def run(arguments: argparse.Namespace) -> int:
         batch=arguments.batch,
         moment=arguments.moment,
     )
+    behind = not_ahead(comparison.table, comparison.naive_baselines)
     try:
-        print(*options.title_lines(stream, arguments), comparison, sep="\n", flush=True)
+        lines = options.title_lines(stream, arguments)
+        print(*lines, comparison, *filter(None, [behind]), sep="\n", flush=True)
     finally:
         if arguments.csv is not None:
             comparison.table.to_csv(arguments.csv, lineterminator="\n")

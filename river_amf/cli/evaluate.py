@@ -21,6 +21,7 @@ from river_amf.evaluation.recording import Run
 from river_amf.evaluation.report import report_of
 from river_amf.evaluation.streams import ROWS
 from river_amf.inputs.encoding import ascending
+from river_amf.pages.records import not_ahead
 from river_amf.state.layout import CLASSIFICATION
 
 DESCRIPTION = (
@@ -33,12 +34,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     options.add_stream_arguments(parser)
     add = parser.add_argument
-    about = "one that `river-amf compare --help` lists (adaptive)"
+    about = "one that `river-amf models` lists (adaptive)"
     add("--model", type=str.lower, metavar="NAME", default="adaptive", help=about)
     add("--n-estimators", type=int, metavar="N", help="number of trees of our forests")
+    about = "errors, or the target, if it is like the last ones: for regressors of ours"
+    add("--recent", choices=("errors", "target"), metavar="WHAT", help=about)
     add("--predictions", metavar="CSV", help="write all predictions to a CSV file")
     options.add_keep(parser)
     add("--save", metavar="MODEL", help="save the model, for `river-amf predict`")
+    parser.epilog = f"""Examples:
+  river-amf evaluate Bananas
+  river-amf evaluate sales.csv --target price --drop id --save price.amf
+  river-amf evaluate sales.csv --delay 1d --predictions new.csv --html page.html
+{parser.epilog}"""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -61,6 +69,9 @@ def run(arguments: argparse.Namespace) -> int:
     warm_up_model(model.clone(), stream.samples)
     try:
         _print_table(arguments, stream, model, runs)
+        results = comparison_of(stream, runs, naive_baselines).table
+        if behind := not_ahead(results, naive_baselines, arguments.recent):
+            print(behind)
     finally:
         if arguments.save is not None and runs[arguments.model].n_samples:
             reading = options.file_options(arguments) | {"kinds": dict(stream.kinds)}
@@ -80,11 +91,11 @@ def _make_model(arguments: argparse.Namespace, stream: Stream) -> Any:
         raise EvaluationError(
             f"model {name!r} cannot be saved: files hold our own models, such as amf and adaptive"
         )
-    if arguments.n_estimators is None:
-        return model
-    if "n_estimators" not in inspect.signature(type(model)).parameters:
-        raise EvaluationError(f"model {name!r} does not take --n-estimators")
-    return model.clone({"n_estimators": arguments.n_estimators})
+    chosen = {"n_estimators": arguments.n_estimators, "recent": arguments.recent}
+    chosen = {name: value for name, value in chosen.items() if value is not None}
+    for option in chosen.keys() - inspect.signature(type(model)).parameters.keys():
+        raise EvaluationError(f"model {name!r} does not take --{option.replace('_', '-')}")
+    return model.clone(chosen) if chosen else model
 
 
 def _print_table(

@@ -28,8 +28,10 @@ DESCRIPTION = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
-    about = "CSV, ARFF, JSON or parquet, gzipped or zipped too; - for standard input; or a model"
-    options.add_file_arguments(parser, about, explains=True)
+    options.add_file_arguments(parser, f"{options.FILE}; or a saved model", explains=True)
+    parser.epilog = """Examples:
+  river-amf inspect sales.csv
+  river-amf inspect export.txt --decimal , --header 4"""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -55,7 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _is_model(path: str) -> bool:
     """Return whether a file begins like one of ours."""
-    with suppress(OSError, ValueError), open(path, "rb") as file:
+    if not os.path.isfile(path):  # a pipe can be read only once
+        return False
+    with suppress(OSError), open(path, "rb") as file:
         return re.match(rb"(?s)PK\x03\x04.*(header\.json|\.amf)", file.read(99)) is not None
     return False
 

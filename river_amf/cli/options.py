@@ -13,32 +13,28 @@ from river_amf.evaluation import EvaluationError, Stream
 from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.table_files import LAYOUT, given
+from river_amf.evaluation.usage_errors import split_list
 from river_amf.inputs.kinds import is_real
 from river_amf.inputs.printing import print_line, printable
 
-
-def comma_separated(text: str) -> list[str]:
-    """Return the names in a comma-separated list."""
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
-LIST: Any = {"type": comma_separated, "action": "extend", "default": [], "metavar": "A,B"}
+LIST: Any = {"type": split_list, "action": "extend", "default": [], "metavar": "A,B"}
 _COLUMNS: Any = {"action": "append", "default": [], "metavar": "A,B"}  # names may have commas
+FILE = "CSV, ARFF, JSON, parquet or Orange's, also as gzip, bz2, xz or zip; - is standard input"
+_TABLES = """Tables: coverage is the share of targets within their interval, of level 90 %; width
+ is its mean width; us/sample are microseconds to predict and learn a sample."""
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that choose the samples, the metrics and the page."""
-    add_file_arguments(parser, "a file, - for standard input, or a stream such as Bananas")
+    add_file_arguments(parser, f"{FILE}; or a stream such as Bananas")
     add = parser.add_argument
-    add("--shuffle", action="store_true", help="mix the rows of a file that has no order")
     add("--seed", type=int, metavar="N", default=1, help="of the model and of --shuffle (1)")
     add("--delay", metavar="N", default=0, help="predictions, or 12h, until a label comes (0)")
     add("--batch", metavar="N", default=0, help="predict N rows, or those of 1d, then learn them")
     add("--moment", metavar="COLUMN", help="with dates for these times, if several have")
     add("--metrics", **LIST, help="further ones of river, such as MacroF1 or MAPE")
     add("--html", metavar="PAGE", help="write a page with figures along the stream")
-    hidden = (a.option_strings[0] for a in parser._actions if a.help == argparse.SUPPRESS)
-    parser.epilog = f"For odd files, see `river-amf inspect --help`: {', '.join(hidden)}"
+    parser.epilog = f"{' '.join(_TABLES.split())}\n{parser.epilog}"
 
 
 def add_file_arguments(
@@ -46,10 +42,6 @@ def add_file_arguments(
 ) -> None:
     """Add the arguments on a file; the help of rare ones is in one subcommand only."""
     parser.usage = "%(prog)s FILE [OPTIONS]"
-
-    def add(name: str, text: str, **kwargs: Any) -> None:
-        parser.add_argument(name, help=text if explains else argparse.SUPPRESS, **kwargs)
-
     main = parser.add_argument
     main("stream", nargs="?", metavar="FILE", type=_source, default="", help=about)
     main("--target", metavar="COLUMN", help="to predict (target, class, label or y, else the last)")
@@ -58,17 +50,20 @@ def add_file_arguments(
     main("--categorical", **_COLUMNS, help="columns of numbers to treat as categories")
     main("--text", metavar="COLUMN", help="column to take apart into a bag of words")
     main("--limit", type=positive_int, metavar="N", help="use only the first N rows")
-    add(
-        "--missing",
-        "further texts that mean a missing value, as an empty field, ?, NA and null do;"
-        " --missing=-9,-99 if the first begins with a minus",
-        **LIST,
-    )
-    add(
-        "--separator",
-        "between fields: a character, tab or space (the best of , ; and tab)",
-        metavar="CHAR",
-    )
+    main("--shuffle", action="store_true", help="mix the rows of a file that has no order")
+    add_reading_arguments(parser, explains=explains)
+
+
+def add_reading_arguments(parser: argparse.ArgumentParser, *, explains: bool = False) -> None:
+    """Add the arguments on how a file is read."""
+    names = list[str]()
+
+    def add(name: str, text: str, **kwargs: Any) -> None:
+        names.append(name)
+        parser.add_argument(name, help=text if explains else argparse.SUPPRESS, **kwargs)
+
+    add("--missing", "more texts that mean a missing value, as in --missing=-9,-99", **LIST)
+    add("--separator", "between fields (the best of , ; | tab and space)", metavar="CHAR")
     add("--decimal", "before the fraction of a number (a point)", metavar="CHAR", default=".")
     add("--thousands", "between the thousands of a number", metavar="CHAR")
     add("--comment", "at the beginning of lines to leave out", metavar="TEXT")
@@ -76,14 +71,12 @@ def add_file_arguments(
     add("--encoding", "of the file, such as cp1252 (utf-8)", metavar="NAME")
     add("--header", "the line that has the names of columns", metavar="N", type=positive_int)
     add("--no-header", "columns are named 0, 1, 2 and so on", action="store_true")
-    add(
-        "--skip-rows",
-        "skip the first N lines of the file, but for the line of --header",
-        **{"type": positive_int, "metavar": "N", "default": 0},
-    )
+    add("--skip-rows", "skip N lines, but for that of --header", metavar="N", type=positive_int)
     add("--dates", "columns of dates or times, as in Jan 1 2000, 1990-01 or 13:08", **_COLUMNS)
     add("--date-format", "of these, such as %%d.%%m.%%y", metavar="FORMAT")
     add("--day-first", "1.12. is the first of December in these", action="store_true")
+    if not explains:
+        parser.epilog = f"For odd files, see `river-amf inspect --help`: {', '.join(names)}"
 
 
 def _source(text: str) -> str:
@@ -100,14 +93,14 @@ def add_keep(parser: argparse.ArgumentParser) -> None:
 
 def file_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the options of files that were given, by the names that `load_stream` has for them."""
-    return given({name: getattr(arguments, name) for name in (*LAYOUT, "drop", "text")})
+    return given({name: getattr(arguments, name, None) for name in (*LAYOUT, "drop", "text")})
 
 
 def load_chosen(arguments: argparse.Namespace) -> Stream:
     """Return the chosen stream, and print notes about it."""
     options = {"task": arguments.task, "keep": getattr(arguments, "keep", ())}
-    if getattr(arguments, "shuffle", False):
-        options["shuffle"] = arguments.seed
+    if arguments.shuffle:
+        options["shuffle"] = getattr(arguments, "seed", 1)
     options |= file_options(arguments)
     with warnings.catch_warnings(record=True) as odd:
         warnings.simplefilter("always")

@@ -17,12 +17,14 @@ from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.loading import load_features, split_names
 from river_amf.evaluation.prequential import has_intervals, predictor
 from river_amf.evaluation.streams import Record, shorten
+from river_amf.evaluation.table_files import LAYOUT
+from river_amf.inputs.encoding import ascending
 from river_amf.inputs.printing import print_line, printable
 
 DESCRIPTION = (
     "Predict the rows of a file with a model that `river-amf evaluate --save` has written. The file"
-    " is read with the options that the model was saved with, and its target may be absent. The"
-    " model learns nothing. The predictions are printed as CSV."
+    " is read with the options that the model was saved with, unless others are given, and its"
+    " target may be absent. The model learns nothing. The predictions are printed as CSV."
 )
 _MAX_LABELS = 20  # with a column of probabilities each
 
@@ -30,8 +32,14 @@ _MAX_LABELS = 20  # with a column of probabilities each
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     parser.add_argument("model", metavar="MODEL", help="a file written by --save")
-    parser.add_argument("stream", metavar="FILE", help="a file; - for standard input")
+    parser.add_argument("stream", metavar="FILE", help=options.FILE)
     options.add_keep(parser)
+    options.add_reading_arguments(parser)
+    parser.set_defaults(**dict.fromkeys(LAYOUT))  # those of the model
+    parser.epilog = f"""Examples:
+  river-amf predict price.amf new_sales.csv > predictions.csv
+  tail -f log.csv | river-amf predict price.amf -
+{parser.epilog}"""
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -40,12 +48,14 @@ def run(arguments: argparse.Namespace) -> int:
     name, reading = printable(arguments.model), header["notes"].get("reading")
     if not isinstance(model, base.Classifier | base.Regressor) or not isinstance(reading, dict):
         raise EvaluationError(f"{name} holds no model that `river-amf evaluate --save` wrote")
+    chosen = {name: value for name, value in vars(arguments).items() if name in LAYOUT}
+    reading |= {name: value for name, value in chosen.items() if value is not None}
     try:
         rows, names = load_features(arguments.stream, reading, arguments.keep)
     except (AttributeError, KeyError, TypeError) as error:
         raise EvaluationError(f"{name} is damaged: {error!r}") from error
     _check_columns(reading, names, rows.name)
-    labels = [*model.predict_proba_one({})] if isinstance(model, base.Classifier) else []
+    labels = ascending(model.predict_proba_one({})) if isinstance(model, base.Classifier) else []
     write = prediction_writer(sys.stdout, rows.keep, rows.target in names, model, labels)
     predict = predictor(model)
     for record in rows.records():

@@ -13,10 +13,6 @@ DESCRIPTION = (
 )
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add no arguments, as the subcommand has none."""
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Compile, print how long it took, and return the exit status."""
     start = time.perf_counter()

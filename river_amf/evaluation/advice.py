@@ -6,16 +6,22 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 from pandas.api import types
 
+from river_amf.evaluation.columns import settle
 from river_amf.evaluation.streams import MAX_LABELS, ROWS, shorten
 from river_amf.evaluation.table_files import Table, numbers_among
-from river_amf.inputs.texts import iso_dates, numbers, read_dates
+from river_amf.evaluation.usage_errors import option
+from river_amf.inputs.texts import PERIOD, iso_dates, numbers, read_dates
+from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 _MANY_ROWS = 100  # rows in which it is odd that all values differ
 _ENOUGH_ROWS = 20  # to call an order or many labels odd
 _NEARLY = 0.9  # of the values
+_SAME = 0.99999  # correlation with a target, at which a number is a copy
+_SURE = 10  # numbers that may be labels or codes without a doubt
 _MOST_BROKEN = 0.05  # of the rows
 _MANY_WORDS = 4  # on average, in a sentence
 _MAX_MARKERS = 5  # distinct texts that may mean missing numbers
@@ -28,10 +34,16 @@ _LAYOUTS = (  # marks of decimals and of thousands, the simplest first
 )
 _DIGITS = r"(\d{1,3}([,.'\u2019\s]\d{3})+|\d+)?([.,]\d+)?"
 _UNIT = r"(?P<unit>\s+\S{1,6}|[kKMBGT]|[^\W\d_]{2,4}|\s*[%‰°€$£¥₹]\w?)?"
-_AMOUNT = rf"\(?[-+\u2212]?(([A-Z]{{3}}|[$€£¥₹])\s*)?[-+\u2212]?(?=\.?\d){_DIGITS}{_UNIT}\)?"
+_MONEY = r"((AUD|BRL|CAD|CHF|CNY|DKK|EUR|GBP|INR|JPY|NOK|NZD|PLN|SEK|USD|[$€£¥₹])\s*)?"
+_AMOUNT = rf"\(?[-+\u2212]?{_MONEY}[-+\u2212]?(?=\.?\d)(?!0\d){_DIGITS}{_UNIT}\)?"
+_CLOCK = r"[-+]?\d+:\d\d(:\d\d(\.\d+)?)?"
+_DURATION = rf"-?\d+ days?(,? {_CLOCK})?|{_CLOCK}|P(\d+[YMWD])*(T(\d+(\.\d+)?[HMS])+)?"
+_DURATION += r"|(\d+ ?[dhms][a-z]* ?){2,}"  # such as 2h 30min
 _SEPARATED = r"[-+\u2212]?(\d{1,3}([.,'\u2019\s]\d{3})+([.,]\d+)?|\d*,\d+)"
 _WORD = r"(\d+|[A-Za-z]{3,9})"
-_OTHER_DATE = rf"{_WORD}[-./ ]{_WORD}((, |[-./ ])\d+)?(,? \d\d?:\d\d.*)?|\d\d?:\d\d(:\d\d)?"
+_OTHER_DATE = (
+    rf"{_WORD}[-./ ]{_WORD}((, |[-./ ])\d+)?(,? \d\d?:\d\d.*)?|\d\d?:\d\d(:\d\d)?|{PERIOD}"
+)
 
 
 class Facts(NamedTuple):
@@ -42,6 +54,8 @@ class Facts(NamedTuple):
     values: pd.Series  # without missing ones
     texts: pd.Series  # the distinct texts of a category, unless it is one by choice
     odd: pd.Series  # those that are no numbers, or dates
+    task: Task | None = None
+    target: pd.Series | None = None  # of the table, for features
 
     @property
     def example(self) -> str:
@@ -49,8 +63,8 @@ class Facts(NamedTuple):
         return shorten(self.odd.iloc[0], 60)
 
 
-def facts_of(table: Table, name: str, values: pd.Series, kind: str) -> Facts:
-    """Return the facts about a column as it is settled."""
+def facts_of(table: Table, name: str, values: pd.Series, kind: str, *beside: Any) -> Facts:
+    """Return the facts about a column as it is settled, and beside it a task and a target."""
     values = values.dropna()
     is_text = kind == "category" and name not in table.texts
     odd = texts = pd.Series(values.unique() if is_text else [], dtype=object)
@@ -60,7 +74,7 @@ def facts_of(table: Table, name: str, values: pd.Series, kind: str) -> Facts:
             is_other = iso_dates(texts, table.layout).isna()
             is_other |= is_other.mean() > 0.5  # such as a word among dates
         odd = texts[is_other]
-    return Facts(table, name, values, texts, odd)
+    return Facts(table, name, values, texts, odd, *beside)
 
 
 # Rules: what is odd about each of some columns, or None
@@ -85,29 +99,32 @@ def _units(columns: _Columns) -> str | None:
     line = header + 1 + max(c.values.index[c.values.isin(c.odd)].max() for c in columns)
     if line > header + _MAX_UNITS:
         return None
-    option = f"--header {header} --skip-rows {line}"
-    return f"the first rows have text where others have numbers: {option} skips them"
+    return (
+        "the first rows have text where others have numbers:"
+        f" --header {header} --skip-rows {line} skips them"
+    )
 
 
 def _markers(columns: _Columns) -> str | None:
     for c in columns:
         n_others = len(c.texts) - len(c.odd)
         is_rare = c.values.isin(c.odd).mean() <= 1 - _NEARLY or n_others > 2 * len(c.odd)
+        is_rare |= not c.odd.str.contains(r"\w").any()  # such as a point
         if not (0 < len(c.odd) <= _MAX_MARKERS and n_others and is_rare):
             return None
-    texts = ",".join(dict.fromkeys(text for c in columns for text in c.odd))
-    return f"numbers (or dates) and some text: --missing={texts} reads that as missing"
+    texts = dict.fromkeys(text for c in columns for text in c.odd)
+    return f"numbers (or dates) and some text: {option('missing', texts)} reads that as missing"
 
 
 def _separated(columns: _Columns) -> str | None:
     for group in _LAYOUTS if _match(columns, _SEPARATED) else ():
         ways = [
-            " ".join(["--decimal=,"] * (decimal == ",") + [f"--thousands={mark}"] * (mark != ""))
+            " ".join(["--decimal=,"] * (decimal == ",") + [option("thousands", mark)] * bool(mark))
             for decimal, mark in group
             if _are_read(columns, numbers, decimal=decimal, thousands=mark)
         ]
         if ways:
-            reads = " or ".join(ways).replace("'", '"\'"')
+            reads = " or ".join(ways)
             return f"values such as {columns[0].example!r} are text: {reads} reads them"
     return None
 
@@ -132,9 +149,31 @@ def _dates(columns: _Columns) -> str | None:
     if not fit:
         return None
     has_order = any(re.match(r"\d\d?[-./ ]\d", c.example) for c in columns)
-    option = f"--dates={','.join(c.name for c in columns)}"
-    ways = " or ".join(option + way for way in (fit if has_order else fit[:1]))
+    named = option("dates", [c.name for c in columns])
+    ways = " or ".join(named + way for way in (fit if has_order else fit[:1]))
     return f"values such as {columns[0].example!r} look like dates: {ways} reads them"
+
+
+def _durations(columns: _Columns) -> str | None:
+    if not _match(columns, _DURATION):
+        return None
+    return (
+        f"values such as {columns[0].example!r} are durations: write numbers, as of hours, instead"
+    )
+
+
+def _mostly(columns: _Columns) -> str | None:
+    c = columns[0]
+    n_odd = int(c.values.isin(c.odd).sum())
+    if not n_odd or len(c.texts) - len(c.odd) <= _SURE or 2 * n_odd > len(c.values):
+        return None
+    helps = "write them as the others, or leave them empty"
+    if len(c.odd) <= _MAX_MARKERS:
+        helps = f"{option('missing', c.odd)} reads these as missing"
+    return (
+        f"mostly numbers (or dates), but {n_odd} of {len(c.values)} values are text, such as"
+        f" {c.example!r}: {helps}"
+    )
 
 
 def _sentences(columns: _Columns) -> str | None:
@@ -142,7 +181,29 @@ def _sentences(columns: _Columns) -> str | None:
     is_text = len(c.odd) > 0 and len(c.texts) > len(c.values) / 2
     if not is_text or c.texts[:ROWS].str.count(r"\S+").mean() < _MANY_WORDS:
         return None
-    return f"values such as {c.example!r} look like text: --text takes a column as a bag of words"
+    text = f"values such as {c.example!r} look like text"
+    takes = f": {option('text', c.name)} takes a column as a bag of words"
+    return text + takes * (c.task != REGRESSION)
+
+
+def _copies(columns: _Columns) -> str | None:
+    c = columns[0]
+    if c.target is None or not all(_is_copy(c, c.values[:n]) for n in (ROWS, len(c.values))):
+        return None
+    return "a copy of the target" if c.task == CLASSIFICATION else "the target times a constant"
+
+
+def _is_copy(c: Facts, values: pd.Series) -> bool:
+    """Return whether values tell a target: each of its labels has one, or they are in a line."""
+    assert c.target is not None
+    pairs = pd.DataFrame({"x": values, "y": c.target.reindex(values.index)}).dropna()
+    n, n_targets = (pairs[name].nunique() for name in ("x", "y"))
+    if len(pairs) < _ENOUGH_ROWS:
+        return False
+    if c.task == CLASSIFICATION:
+        return 1 < n == n_targets == len(pairs.drop_duplicates()) <= len(pairs) / 2
+    is_number = types.is_numeric_dtype(pairs["x"]) and min(n, n_targets) > 2
+    return is_number and bool(abs(np.corrcoef(pairs.to_numpy(float).T)[0, 1]) > _SAME)
 
 
 def _counters(columns: _Columns) -> str | None:
@@ -156,6 +217,17 @@ def _ids(columns: _Columns) -> str | None:
     n, n_values = columns[0].values.nunique(), len(columns[0].values)
     is_id = len(columns[0].texts) > 0 and n_values >= _MANY_ROWS and n > _NEARLY * n_values
     return f"{n} distinct texts, nearly all rows differ" if is_id else None
+
+
+def _task(columns: _Columns) -> str | None:
+    (_, _, values, *_, task, _), n = columns[0], columns[0].values.nunique()
+    is_number = types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
+    if task is None or not is_number or not _SURE < n <= MAX_LABELS or (values % 1).any():
+        return None
+    span = f"{n} integers from {values.min():g} to {values.max():g}"
+    if task == CLASSIFICATION:
+        return f"{span} are taken as labels: --task regression predicts numbers"
+    return f"{span} are taken as numbers: --task classification takes them as labels"
 
 
 def _constant(columns: _Columns) -> str | None:
@@ -194,22 +266,24 @@ def _unlike(columns: _Columns) -> str | None:
 
 
 _AS_TEXT = (_separated, _amounts)
-_FEATURES = (_units, _markers, *_AS_TEXT, _dates, _sentences)
-_DROPPED = (_counters, _ids)
-_TARGET = (_constant, _order, *_AS_TEXT, _unlike, _spellings)
+_FEATURES = (_units, _markers, *_AS_TEXT, _dates, _durations, _mostly)
+_DROPPED = (_copies, _counters, _ids)
+_TARGET = (_task, _constant, _order, *_AS_TEXT, _unlike, _spellings)
 
 
 def on_features(columns: _Columns, n_features: int) -> Iterator[str]:
     """Yield a note for each rule that fits features, the most useful first."""
-    found: dict[Any, list[Facts]] = {rule: [] for rule in (*_FEATURES, *_DROPPED)}
+    found: dict[Any, list[Facts]] = {rule: [] for rule in (*_FEATURES, _sentences, *_DROPPED)}
     for facts in columns:
         rule = next((rule for rule in found if rule([facts])), None)
         if rule is not None:
             found[rule].append(facts)
-    is_any_left = sum(len(found[rule]) for rule in _DROPPED) < n_features
+    dropped = {*_DROPPED, *([_sentences] if columns and columns[0].task == REGRESSION else [])}
+    is_any_left = sum(len(found[rule]) for rule in dropped) < n_features
     for rule, odd in found.items():
         if odd:
-            yield _note(odd, rule) + ": --drop leaves them out" * (rule in _DROPPED and is_any_left)
+            drops = f": {option('drop', [c.name for c in odd])} leaves them out"
+            yield _note(odd, rule) + drops * (rule in dropped and is_any_left)
 
 
 def on_target(facts: Facts) -> Iterator[str]:
@@ -218,8 +292,17 @@ def on_target(facts: Facts) -> Iterator[str]:
 
 
 def among_numbers(facts: Facts) -> str | None:
-    """Return what helps with the few texts of a column of numbers, if it is one."""
-    return _units([facts]) or _markers([facts])
+    """Return what helps with the texts of a column that is mostly numbers, if it is one."""
+    return next(filter(None, (rule([facts]) for rule in (_units, _markers, _mostly))), None)
+
+
+def help_with(table: Table, column: pd.Series) -> str:
+    """Return what helps to read a column as numbers or dates, after a semicolon, if anything."""
+    facts = facts_of(table, str(column.name), *settle(column, table))
+    found = next(filter(None, (rule([facts]) for rule in _FEATURES)), None)
+    if len(facts.texts) and _are_read([facts], numbers, decimal="."):
+        found = "--decimal=. reads them"
+    return f"; {found}" if found else ""
 
 
 def doubt(facts: Facts) -> str | None:
@@ -244,6 +327,8 @@ def on_table(table: Table) -> Iterator[str]:
     if table.header and (are_values or numeric):
         name = names[0] if are_values else f"{numeric[0]:g}"
         yield f"names of columns such as {name!r} look like values: --no-header takes them as such"
+    else:
+        yield from table.notes
     texts = frame[[name for name in names if not types.is_numeric_dtype(frame[name])]]
     broken = texts.map(lambda text: type(text) is str and "\n" in text)
     if 0 < broken.to_numpy().sum() <= max(1, _MOST_BROKEN * len(frame)):

@@ -20,6 +20,7 @@ from river import datasets
 from river.datasets import base
 
 from river_amf.evaluation import advice
+from river_amf.evaluation.columns import settle
 from river_amf.evaluation.models import ModelsOfTask
 from river_amf.evaluation.streams import (
     ROWS,
@@ -37,10 +38,15 @@ from river_amf.evaluation.table_files import (
     Table,
     given,
     read_table,
-    settle,
 )
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream
-from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line, suggest
+from river_amf.evaluation.usage_errors import (
+    EvaluationError,
+    StreamFailure,
+    error_line,
+    split_list,
+    suggest,
+)
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import as_category, is_missing, shown
 from river_amf.inputs.texts import numbers
@@ -69,19 +75,21 @@ def load_stream(
     Parameters
     ----------
     source
-        A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file; or `"-"` for standard
-        input, whose first 1000 rows settle what columns hold; later ones are read as they come. A
-        file is CSV, ARFF, JSON (an array of objects, or an object per line), or parquet (which
-        takes pyarrow), and decompressed if it is gzip or a zip archive of one file. All options but
-        `limit` are for files only.
+        A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file or a pipe; or `"-"`
+        for standard input, whose first 1000 rows settle what columns hold; later ones are read as
+        they come. A file is CSV (with the three header lines of Orange or without), ARFF, JSON
+        (objects in an array or in lines, or columns) or parquet (which takes pyarrow), and may be
+        compressed: gzip, bz2, xz, zstd (from Python 3.14 on), or a zip archive of one file. All
+        options but `limit` are for files only.
     target
-        Column to predict; by default the column `target`, `class`, `label` or `y`, or else the last
-        one. Rows in which it is missing are left out.
+        Column to predict; by default that of the role `class` (Orange), the column `target`,
+        `class`, `label` or `y`, or else the last one. Rows in which it is missing are left out.
     categorical, drop, keep, dates
         Lists of columns. `categorical` ones are read as text, even if their values look like
         numbers or dates. `drop` leaves columns out. `keep` copies them to `Stream.records` as they
         are in the file, dropped ones too. `dates` are in other forms, such as `Jan 1 2000`,
-        `1990-01` or `13:08`. A name that no column has counts as several, with commas between.
+        `1990-01`, `1995 Q2` or `13:08`. A name that no column has counts as several, with commas
+        between.
     limit
         Maximum number of samples, or of rows of a file.
     missing
@@ -89,8 +97,9 @@ def load_stream(
     encoding
         Encoding of a file of text, by default UTF-8.
     separator, decimal, thousands, comment
-        Characters of a CSV file, in this order: between fields (by default a comma, semicolon or
-        tab), before the fraction of a number, between its thousands, before lines to leave out.
+        Characters of a file of text, in this order: between fields (by default a comma, semicolon,
+        bar, tab or run of blanks), before the fraction of a number, between its thousands, before
+        lines to leave out.
     header, no_header, skip_rows
         `header` is the line of a CSV file that has the names of columns; those before are skipped.
         With `no_header` the first row is a sample, and columns are `"0"`, `"1"` and so on.
@@ -101,7 +110,8 @@ def load_stream(
         The format of `dates`, as in `strftime`; and whether the day comes before the month.
     task
         `"classification"` (the target is labels) or `"regression"` (numbers). By default numbers
-        with fractions, or more than 50 distinct ones, are for regression.
+        are for regression if they have fractions, if there are more than 50 distinct ones, or 21
+        that begin at neither 0 nor 1 and fill half of their range, or differ in most rows.
     shuffle
         The seed to shuffle the rows of a file that has no order; by default they stay as they are.
     text
@@ -146,10 +156,10 @@ def load_stream(
         table = table._replace(frame=table.frame.sample(frac=1.0, random_state=shuffle))
     texts = [*split_names(texts, [*table.frame]), *table.layout["dates"]]
     (target, *features), guess = _choose_columns(table, target, texts, drop)
-    task, kind, facts = _settle_target(table, target, task, limit)
+    chosen_task, (task, kind, facts) = task, _settle_target(table, target, task, limit)
     kinds = {target: kind, **dict.fromkeys(features)}
     stream = _Reader(table, target, kinds, text, keep, task, guess=guess).stream(limit)
-    for line in _notes(table, stream, facts):
+    for line in _notes(table, stream, facts._replace(task=None if chosen_task else task)):
         warnings.warn(shorten(f"{stream.name}: {line}"), stacklevel=2)
     return stream
 
@@ -164,9 +174,10 @@ def _open_table(
     """Read a file; return its table, and the names of the columns to drop and to keep."""
     drop, keep, dates = options["drop"], options["keep"], options["dates"]
 
-    def as_text(names: Sequence[str]) -> list[str]:
+    def as_text(names: Sequence[str], facts: Mapping[str, Any]) -> list[str]:
         left = [name for name in names if name not in split_names(drop, names)]
-        return split_names([*texts, *keep, *dates, target or guess_target(left)], names)
+        goal = target or facts.get("target") or guess_target(left)
+        return split_names([*texts, *keep, *dates, *facts.get("texts", ()), goal], names)
 
     path = Path(source)
     if str(path) != STANDARD_INPUT and not os.path.exists(path):
@@ -177,14 +188,14 @@ def _open_table(
     drop, keep, dates, texts = (split_names(c, names) for c in (drop, keep, dates, texts))
     _check_columns((*drop, *keep), names, table.name)
     layout = table.layout | {"dates": dates}
-    return table._replace(layout=layout, texts=[*table.texts, *texts]), drop, keep
+    table = table._replace(layout=layout, texts=[*table.texts, *texts])
+    return table, [*drop, *table.ignored], keep
 
 
 def split_names(chosen: Iterable[str], names: Collection[str]) -> list[str]:
     """Return names of columns; a text that is none has several, with commas between them."""
-    parts = ([text] if text in names else str(text).split(",") for text in chosen)
-    stripped = map(str.strip, itertools.chain.from_iterable(parts))
-    return [*filter(None, stripped)]
+    parts = ([text] if text in names else split_list(str(text)) for text in chosen)
+    return [*itertools.chain.from_iterable(parts)]
 
 
 def guess_target(names: Sequence[Any]) -> Any:
@@ -249,7 +260,11 @@ class _Reader:
         name = str(column.name)
         kind = self.kinds[name]
         wanted = f"which held {kind}s before" if self.is_labeled else f"but the model takes {kind}s"
-        values, self.kinds[name] = settle(column, self.table, kind, wanted)
+        try:
+            values, self.kinds[name] = settle(column, self.table, kind, wanted)
+        except EvaluationError as error:
+            helps = advice.help_with(self.table, column)
+            raise EvaluationError(f"{error}{helps}") from error
         return values
 
     def stream(self, limit: int | None) -> Stream:
@@ -279,12 +294,13 @@ def _choose_columns(
     if not names:
         raise EvaluationError(f"{table.name} has no column that is not dropped")
     if target is None:
-        target = str(guess_target(names))
+        target = table.target or str(guess_target(names))
         guess = "by its name" if target.lower() in _TARGETS else "the last column"
+        guess = "by its role" if table.target else guess
     _check_columns([target], names, table.name, "target column")
     features = [column for column in names if column != target]
     if not features:
-        hint = " (are its fields separated by , ; or tabs? --separator sets another)" * (not drop)
+        hint = " (what separates its fields? --separator sets it)" * (not drop)
         text = f"{table.name} has no feature beside its target {shorten(str(target), 60)!r}{hint}"
         raise EvaluationError(text)
     _check_columns(chosen, features, table.name, "feature")
@@ -315,18 +331,19 @@ def _settle_target(
         has_zeros = table.is_text and texts.str.match(r"0\d").any()  # such as 007
         is_category = has_zeros or kind not in ("number", "boolean")
         return task, "category" if is_category else kind, facts
-    helps = f"{odd}; " if odd else ""
-    wanted = f"but regression predicts numbers: {helps}--task classification takes labels"
-    kind = kind if kind == "boolean" else "number"
-    settle(column[:limit], table, kind, wanted)
+    if kind not in ("number", "boolean"):
+        helps = f"{odd or advice.help_with(table, column)[2:]}; ".lstrip("; ")
+        wanted = f"but regression predicts numbers: {helps}--task classification takes labels"
+        _, kind = settle(column[:limit], table, "number", wanted)
     return task, kind, facts
 
 
 def _notes(table: Table, stream: Stream, target: advice.Facts) -> Iterator[str]:
     """Yield notes on what seems odd about a file, at most one of a kind."""
-    frame = stream.samples.frame  # type: ignore[union-attr]  # of `TableRows`
+    assert isinstance(stream.samples, TableRows)
+    frame = stream.samples.frame
     features = [
-        advice.facts_of(table, name, frame[name], kind)
+        advice.facts_of(table, name, frame[name], kind, stream.task, stream.samples.targets)
         for name, kind in stream.kinds.items()
         if name in frame  # dates are several columns
     ]

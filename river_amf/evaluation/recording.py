@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import random
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -22,22 +20,14 @@ from river_amf.evaluation.prequential import Step, last_step, seen_by_last_step,
 from river_amf.evaluation.streams import Sample, Schedule, shorten
 from river_amf.evaluation.usage_errors import EvaluationError, error_line
 from river_amf.explain.contributions import has_rest
-from river_amf.inputs.encoding import ascending
 from river_amf.inputs.invalid import INVALID
 from river_amf.inspection import contributions, feature_relevance
+from river_amf.pages.tables import of_labels, of_numbers
 from river_amf.regressor import AMFRegressor
 
 _MEASURED_EVERY = 4  # windows, the size of a model of river, which takes long
 
-_N_BINS = 20  # of confidence, from 0 to 1
-_MOST_REPORTED = 100  # labels, the most frequent ones
-_MOST_CONFUSED = 20  # labels of a confusion matrix, in which all further ones are one
-_OTHERS = "(others)"
-_LEAST = 1e-15  # samples, to divide by
-
 _QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95]  # of the residuals of a window
-_N_POINTS = 600  # samples drawn at random from the whole stream
-_N_LATEST = 200  # last samples
 
 
 class Run:
@@ -189,7 +179,7 @@ class Run:
     def tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of a classifier, or of a regressor, that a report has, by name."""
         frame, pairs = self._frame(), self._scores.pairs
-        tables = _samples(frame) if self._is_regression else _label_tables(frame, pairs)
+        tables = of_numbers(frame) if self._is_regression else of_labels(frame, pairs)
         for name, rows, index in (
             ("relevance", self._relevance, "n_samples"),
             ("contributions", self._contributions, "sample"),
@@ -225,41 +215,6 @@ def _of_label(step: Step) -> tuple[float, ...]:
     return float(label == step.y), (step.uncertainty or {}).get(label, math.nan)
 
 
-def _label_tables(frame: pd.DataFrame, pairs: Counter[tuple[Any, Any]]) -> dict[str, pd.DataFrame]:
-    """Return how often predictions were right, by their probability and by label."""
-    bins = (frame["confidence"].clip(0.0, 1.0) * _N_BINS).clip(upper=_N_BINS - 1) // 1
-    by_bin = frame[["confidence", "accuracy"]].groupby(bins)
-    reliability = by_bin.mean()
-    reliability.insert(0, "n_samples", by_bin.size())
-    counts = _confusion(pairs, _MOST_REPORTED)
-    n_true, n_predicted = counts.to_numpy().sum(axis=1), counts.to_numpy().sum(axis=0)
-    shares = {"precision": n_predicted, "recall": n_true, "F1": (n_predicted + n_true) / 2}
-    report = {name: np.diag(counts) / np.maximum(n, _LEAST) for name, n in shares.items()}
-    labels = pd.DataFrame({**report, "support": n_true}, counts.index)
-    return {
-        "reliability": reliability.reset_index(drop=True),
-        "labels": labels[:_MOST_REPORTED],
-        "confusion": _confusion(pairs, _MOST_CONFUSED),
-    }
-
-
-def _confusion(pairs: Counter[tuple[Any, Any]], most: int) -> pd.DataFrame:
-    """Return how often labels, in the rows, were predicted as those in the columns."""
-    # Beyond the most frequent among labels and predictions they share a row and a column.
-    totals: Counter[Any] = Counter()
-    for pair, n in pairs.items():
-        for label in pair:
-            totals[label] += n
-    frequent = sorted(ascending(totals), key=totals.__getitem__, reverse=True)
-    kept = ascending(frequent[:most]) + [_OTHERS] * (len(frequent) > most)
-    places = {label: place for place, label in enumerate(kept)}
-    counts = np.zeros((len(kept), len(kept)), dtype=np.int64)
-    for (y, label), n in pairs.items():
-        counts[places.get(y, -1), places.get(label, -1)] += n
-    names = pd.Index(kept, dtype=object, tupleize_cols=False)  # tuples as they are
-    return pd.DataFrame(counts, names.rename("label"), names.rename("prediction"))
-
-
 # Regressors
 
 _NUMBERS = ("target", "prediction", "lower", "upper")
@@ -271,16 +226,3 @@ def _of_number(step: Step) -> tuple[Any, ...]:
     if isinstance(step.uncertainty, Interval):
         return step.y, prediction, step.uncertainty.lower, step.uncertainty.upper
     return step.y, prediction, math.nan, math.nan
-
-
-def _samples(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return samples drawn from the whole stream, and the last ones, with predictions."""
-    ends = frame[["lower", "upper"]]
-    frame[["lower", "upper"]] = ends.where(np.isfinite(ends))  # which cannot be drawn
-    frame.insert(0, "sample", np.arange(len(frame)) + 1)
-    # every model draws the same samples
-    drawn = sorted(random.Random(0).sample(range(len(frame)), min(_N_POINTS, len(frame))))
-    return {
-        "points": frame.iloc[drawn].reset_index(drop=True),
-        "latest": frame[-_N_LATEST:].reset_index(drop=True),
-    }

@@ -7,16 +7,21 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pandas as pd
+
 from river_amf._version import __version__
 from river_amf.evaluation.comparison import Comparison, compare, displayed
 from river_amf.evaluation.metrics import Metric, smaller_is_better
 from river_amf.evaluation.models import Model, describe
+from river_amf.evaluation.streams import Stream
 from river_amf.pages.records import Records
 
 if TYPE_CHECKING:
     from river_amf.pages.document import Page
 
 _LONGEST = 300  # characters of a model as code
+_N_MOMENTS = 6  # dates on the axis of a page
 _BY_MODEL = ("relevance", "contributions", "reliability", "labels", "confusion", "points", "latest")
 
 
@@ -134,9 +139,22 @@ def report_of(comparison: Comparison, options: Mapping[str, Any]) -> Report:
         facts={name: str(fact) for name, fact in facts.items() if fact is not None},
         window=first.window,
         columns=stream.columns() if stream.target and stream.kinds else None,
+        moments=_moments(stream),
         curves=comparison.curves,
         **{
             kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}
             for kind in _BY_MODEL
         },
     )
+
+
+def _moments(stream: Stream) -> pd.Series | None:
+    """Return the dates of some samples by their numbers, if those of a column are in order."""
+    for name in [name for name, kind in stream.kinds.items() if kind == "date"]:
+        days = np.array([x.get(f"{name}.days", np.nan) for x, _ in stream.samples])
+        if (np.diff(days) >= 0.0).all():
+            places = np.unique(np.linspace(0, len(days) - 1, _N_MOMENTS, dtype=int))
+            times = pd.Series(pd.Timestamp(0) + pd.to_timedelta(days[places], "D"), places + 1)
+            form = "%Y-%m-%d %H:%M" if days[-1] - days[0] < _N_MOMENTS else "%Y-%m-%d"
+            return times.dt.strftime(form).rename(name)
+    return None

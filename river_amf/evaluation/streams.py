@@ -29,6 +29,7 @@ Schedule = Callable[[int], int]  # of the samples predicted so far, how many hav
 
 ROWS = 1000  # first rows of standard input, which settle the columns
 MAX_LABELS = 50  # distinct numbers that may be labels
+_FEW_LABELS = 20  # which may lie close together from any number on
 _MAX_LISTED = 5  # labels in a description
 _WORDS: Any = BagOfWords()  # which only splits texts here
 
@@ -220,11 +221,18 @@ def shorten(text: str, length: int = 200) -> str:
 
 
 def is_quantity(values: pd.Series) -> bool:
-    """Return whether there are fractions, or more than 50 distinct numbers."""
+    """Return whether there are fractions, more than 50 integers, or 21 that are no labels.
+
+    These do not begin at 0 or 1, and fill half of their range, as scores and years do, or differ in
+    most rows.
+    """
     if not types.is_numeric_dtype(values) or types.is_bool_dtype(values):
         return False
     finite = values[np.isfinite(values)]
-    return bool((finite % 1 != 0).any() or finite.nunique() > MAX_LABELS)
+    n, low, high = finite.nunique(), finite.min(), finite.max()
+    is_dense = 2 * n >= min(high - low, len(finite))
+    is_odd = n > MAX_LABELS or (n > _FEW_LABELS and low not in (0, 1) and is_dense)
+    return bool((finite % 1 != 0).any() or is_odd)
 
 
 def task_of_values(values: Sequence[Any]) -> Task:

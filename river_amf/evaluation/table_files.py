@@ -1,42 +1,43 @@
-"""Tables in files or on standard input, read by pandas, and what their columns hold."""
+"""Tables in files or on standard input, as texts or plain numbers: their formats."""
 
 from __future__ import annotations
 
 import codecs
 import csv
-import gzip
+import functools
+import importlib.util
 import io
 import itertools
 import json
+import lzma
 import re
 import sys
 import warnings
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from pandas.api import types
 
-from river_amf.evaluation.streams import ROWS
+from river_amf.evaluation.streams import ROWS, shorten
 from river_amf.evaluation.usage_errors import EvaluationError
-from river_amf.inputs.kinds import as_category, is_date, is_hashable, shown
 from river_amf.inputs.mismatch import MISSING_TEXTS
-from river_amf.inputs.texts import READERS, numbers, read_dates
+from river_amf.inputs.texts import ID
 
 STANDARD_INPUT = "-"
 
 # How a file is laid out: arguments of `load_stream`, of which None is detected.
 Layout = dict[str, Any]
 _OF_VALUES: Layout = {"missing": (), "dates": (), "date_format": None, "day_first": False}
+_OF_VALUES |= {"decimal": ".", "thousands": None}
 LAYOUT: Layout = {
     **{"separator": None, "encoding": None, "header": None, "no_header": False, "skip_rows": 0},
-    **{"decimal": ".", "thousands": None, "comment": None, "no_quotes": False},
+    **{"comment": None, "no_quotes": False},
     **_OF_VALUES,
 }
 OPTIONS = LAYOUT | {"drop": (), "keep": (), "text": None, "task": None, "shuffle": None}
@@ -44,9 +45,17 @@ OPTIONS = LAYOUT | {"drop": (), "keep": (), "text": None, "task": None, "shuffle
 _UNREADABLE = OSError, EOFError, ValueError, TypeError, LookupError, RuntimeError
 _SAMPLE = 2**17 - 1  # characters to find the separator in; the csv module takes no longer fields
 _SAMPLE_ROWS = 100
-_SEPARATORS = ",;\t"
-_NAMED = {"space": " ", "tab": "\t", "\\t": "\t"}
-_FORMATS = {  # how the content of files begins
+_SEPARATORS = "\t|;,"  # the rarest in texts first
+_BLANKS = r"\s+"  # a run of them, as pandas has it
+_NAMED = {"space": _BLANKS, " ": _BLANKS, "tab": "\t", "\\t": "\t"}
+_COMPRESSED = {  # how the content of files begins, and the module that opens them
+    rb"\x1f\x8b": "gzip",
+    rb"BZh[1-9](1AY&SY|\x17rE8P\x90)": "bz2",
+    rb"\xfd7zXZ\0": "lzma",
+    rb"\x28\xb5\x2f\xfd": "compression.zstd",  # from Python 3.14 on
+}
+_ARCHIVE = b"PK\x03\x04"
+_FORMATS = {
     "parquet": rb"PAR1",
     "JSON": rb"(\xef\xbb\xbf)?\s*(\{\s*[\"}]|\[\s*[\[{])",
     "ARFF": rb"(?i)(\s*%.*\n|\s*\n)*\s*@relation",
@@ -54,16 +63,19 @@ _FORMATS = {  # how the content of files begins
 _REFUSED = {
     "a file of Excel": rb"\xd0\xcf\x11\xe0",
     "a pickle": rb"\x80[\x02-\x05]",
-    "compressed": rb"PK\x03\x04|\x1f\x8b",  # of standard input
     "LIBSVM": rb"[-+]?[\d.]+( \d+:[-+.\de]+)+\s",
+    "a tar archive": rb"(?s).{257}ustar",
+    "compressed in another way": rb"7z\xbc\xaf|Rar!|\x04\x22\x4d\x18|\x1f\x9d|\x5d\0\0",
 }
 _ROW = r"""(?:[^"\n]*+(?:"[^"]*+"[^"\n]*+)*+\n)"""  # with line ends in quotes
-_ATTRIBUTE = r"""(?i)\s*@attribute\s+('[^']*'|"[^"]*"|\S+)\s+(\{)?"""
+_ATTRIBUTE = r"""(?i)\s*@attribute\s+('(?:[^'\\]|\\.)*'|"[^"]*"|\S+)\s+(\{)?"""
+_QUOTED = r"""(?m)(^|,)[ \t]*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")[ \t]*(?=,|\r?$)"""
+# the kinds and the roles of columns, in the second and the third line of a file of Orange
+_KINDS = r"(c|continuous|n|numeric|d|discrete|s|string|t|time)|\S+( \S+)+"
+_ROLES = r"(class|c|meta|m|ignore|i|weight|w)?( ?\S+=.*)?"
 
-_MISSING = MISSING_TEXTS - {"-"}  # which may be a label
-# digits that are no number: leading zeros, more than float64 holds, parts of hashes, phone numbers
-_ID = r"0\d\d+|[-+]?\d{16,99}|\d+[eE]\d+|\+\d{7,}"
-_Chooser = Callable[[Sequence[str]], Collection[str]]
+MISSING = MISSING_TEXTS - {"-"}  # which may be a label
+_Chooser = Callable[[Sequence[str], Mapping[str, Any]], Collection[str]]
 
 
 class Table(NamedTuple):
@@ -73,9 +85,12 @@ class Table(NamedTuple):
     frame: pd.DataFrame  # of CSV and ARFF the texts in the file, or plain numbers
     layout: Layout
     is_text: bool  # whether it is CSV or ARFF
+    later: Iterator[pd.DataFrame] | None = None  # the rows of standard input that follow
     header: int = 0  # the line of a CSV file that has the names of columns, from 1; 0 if none has
     texts: Collection[str] = ()  # columns that are categories by choice
-    later: Iterator[pd.DataFrame] | None = None  # the rows of standard input that follow
+    target: str | None = None  # by its role
+    ignored: Collection[str] = ()  # columns that are no features by their role
+    notes: Sequence[str] = ()
 
 
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,16 +102,17 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
     """Read a file, or the first rows of standard input; `as_text` chooses columns by name."""
     separator, encoding = layout["separator"], layout["encoding"] or "utf-8-sig"
     layout = layout | {"separator": separator and _NAMED.get(separator.lower(), separator)}
-    blocks = _blocks_of_input(encoding) if str(path) == STANDARD_INPUT else None
-    name = str(path) if blocks is None else "standard input"
-    options, texts, header = dict[str, Any](), list[str](), 0
+    is_input = str(path) == STANDARD_INPUT
+    name = "standard input" if is_input else str(path)
+    options, facts, blocks = dict[str, Any](), dict[str, Any](), None
+    clean: Any = functools.partial(_without_comments, mark=layout["comment"])
     with _reading(name), ExitStack() as stack:
-        if blocks is not None:
+        data = _open(name, path, stack)
+        if is_input and not isinstance(data, io.BytesIO):
+            blocks = _blocks_of_input(data, encoding)
             file: IO[str] = io.StringIO(next(blocks, ""), "")
             start = file.read(_SAMPLE).encode(errors="replace")
-            data: Any = io.BytesIO(start)
         else:
-            data = _open(path, stack)
             start = data.read(_SAMPLE)
             file = stack.enter_context(io.TextIOWrapper(data, encoding, newline=""))
         file.seek(0)
@@ -105,14 +121,16 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
             frame = _read_json(name, file)
         elif kind == "parquet":
             frame = pd.read_parquet(data, engine="pyarrow").reset_index(drop=True)
-        elif kind == "ARFF":
-            options, texts = _arff_options(file)
-            frame = _read_csv(file, options | {"nrows": n_rows})
         else:
-            file = _without_comments(file, layout["comment"])
-            options, header = _csv_options(name, file, layout)
-            if blocks is None and layout["decimal"] == "." and not layout["thousands"]:
-                options |= _number_options(file, options, layout, as_text)
+            if kind == "ARFF":
+                clean = _of_weka
+                options, facts = _arff_options(file)
+            file = clean(file)
+            if kind == "CSV":
+                options, facts = _csv_options(name, file, layout)
+                if blocks is None and layout["decimal"] == "." and not layout["thousands"]:
+                    missing = [*MISSING, *layout["missing"]]
+                    options |= _number_options(file, options, missing, as_text, facts)
             frame = _read_csv(file, options | {"nrows": n_rows})
         frame = frame.set_axis([*map(str, frame)], axis="columns")[:n_rows]
     names = [*frame]
@@ -120,26 +138,47 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
     empty = [column for column in unnamed if frame[column].isin(("", np.nan)).all()]
     frame = frame.drop(columns=empty)
     options |= {"header": None, "names": names, "skiprows": None} if options else {}
-    later = None if blocks is None else _later(name, blocks, frame, options, layout, n_rows)
-    return Table(name, frame, layout, bool(options), header, texts, later)
+
+    def read(block: str, n: int) -> pd.DataFrame:
+        file = io.StringIO(block, "")
+        return _read_csv(clean(file), options, n) if options else _read_json(name, file, n)
+
+    later = None if blocks is None else _later(name, blocks, frame, read, n_rows)
+    return Table(name, frame, layout, bool(options), later, **facts)
 
 
-def _open(path: Path, stack: ExitStack) -> Any:
-    """Return the bytes of a file, decompressed if it is gzip or a zip archive of one file."""
-    data: Any = stack.enter_context(open(path, "rb"))  # noqa: SIM115
-    start = data.read(4)
-    data.seek(0)
-    if start.startswith(b"\x1f\x8b"):
-        return stack.enter_context(gzip.open(data))
-    if start != b"PK\x03\x04":
-        return data
-    archive = stack.enter_context(zipfile.ZipFile(data))
+def _open(name: str, path: Path, stack: ExitStack) -> Any:
+    """Return the bytes of a file, decompressed by what they are; of standard input as they come."""
+    is_input = name != str(path)
+    if is_input and sys.stdin is None:
+        raise EvaluationError("standard input is closed")
+    data: Any = sys.stdin.buffer if is_input else stack.enter_context(open(path, "rb"))  # noqa: SIM115
+    if not is_input and not data.seekable():  # a pipe
+        data = io.BytesIO(data.read())
+    data = data if hasattr(data, "peek") else io.BufferedReader(data)
+    for pattern, module in _COMPRESSED.items():
+        if re.match(pattern, data.peek(16)):
+            if importlib.util.find_spec(module.partition(".")[0]) is None:
+                raise EvaluationError(f"{name} is compressed by zstd, which takes Python 3.14")
+            data = importlib.import_module(module).open(data)
+            break
+    start = data.peek(16)
+    if start.startswith(_ARCHIVE):
+        return io.BytesIO(
+            _only_file(name, zipfile.ZipFile(io.BytesIO(data.read()) if is_input else data))
+        )
+    is_parquet = is_input and re.match(_FORMATS["parquet"], start)
+    return io.BytesIO(data.read()) if is_parquet else data
+
+
+def _only_file(name: str, archive: zipfile.ZipFile) -> bytes:
+    """Return the content of the file in an archive, or raise if there are several."""
     names = [n for n in archive.namelist() if not n.endswith("/") and not n.startswith("__MACOSX")]
     if len(names) == 1:
-        return stack.enter_context(archive.open(names[0]))
+        return archive.read(names[0])
     is_excel = "xl/workbook.xml" in names
     what = "a file of Excel" if is_excel else f"a zip archive of {len(names)} files"
-    raise EvaluationError(f"cannot read {path}: it is {what}; convert one table to CSV")
+    raise EvaluationError(f"cannot read {name}: it is {what}; convert one table to CSV")
 
 
 def _format_of(name: str, start: bytes, layout: Layout) -> str:
@@ -154,6 +193,11 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
     for option in given(layout):
         if option not in allowed:
             raise EvaluationError(f"{option} is for CSV files, but {name} is {kind}")
+        mark = layout[option]
+        if option in ("separator", "decimal", "thousands") and len(mark.replace(_BLANKS, " ")) != 1:
+            raise EvaluationError(f"{option} must be one character, got {mark!r}")
+    if layout["decimal"] == layout["thousands"]:
+        raise EvaluationError(f"decimal and thousands must differ, got {layout['decimal']!r} twice")
     return kind
 
 
@@ -164,8 +208,6 @@ def _reading(name: str) -> Iterator[None]:
         yield
     except EvaluationError:
         raise
-    except pd.errors.ParserWarning as error:
-        raise EvaluationError(f"{name} has a row with more fields than its header") from error
     except UnicodeDecodeError as error:
         is_utf16 = error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         raise EvaluationError(
@@ -175,23 +217,20 @@ def _reading(name: str) -> Iterator[None]:
         ) from error
     except ImportError as error:
         raise EvaluationError(f'reading {name} needs pyarrow: pip install "pyarrow>=16"') from error
-    except (*_UNREADABLE, zlib.error, csv.Error, zipfile.BadZipFile) as error:
+    except (*_UNREADABLE, lzma.LZMAError, zlib.error, csv.Error, zipfile.BadZipFile) as error:
         if "out of memory" in str(error):  # which pandas raises as a ValueError
             raise MemoryError(f"cannot read {name}") from error
         reason = getattr(error, "strerror", None) or str(error).strip()
-        if "inside string" in reason:
-            reason += "; --no-quotes takes quotes as they are"
+        if match := re.search(r"inside string starting at row (\d+)", reason):
+            reason = f"the quote of row {match[1]} stays open; --no-quotes takes quotes as they are"
         raise EvaluationError(f"cannot read {name}: {reason}") from error
 
 
 # Standard input
 
 
-def _blocks_of_input(encoding: str) -> Iterator[str]:
+def _blocks_of_input(source: Any, encoding: str) -> Iterator[str]:
     """Yield whole rows as they come; the first are a header and those that settle the columns."""
-    if sys.stdin is None:
-        raise EvaluationError("standard input is closed")
-    source: Any = sys.stdin.buffer
     decoder, text, times = codecs.getincrementaldecoder(encoding)(), "", f"{{{ROWS + 1}}}"
     while data := source.read1(2**16):
         text += decoder.decode(data)
@@ -210,23 +249,21 @@ def _later(
     name: str,
     blocks: Iterator[str],
     first: pd.DataFrame,
-    options: dict[str, Any],
-    layout: Layout,
+    read: Callable[[str, int], pd.DataFrame],
     n_rows: int | None,
 ) -> Iterator[pd.DataFrame]:
-    """Yield the rows of blocks of text: CSV with these options, or JSON without."""
+    """Yield the rows of blocks of text."""
     n_read = len(first)
     with _reading(name):
         while n_read != n_rows and (block := next(blocks, None)):
-            file = _without_comments(io.StringIO(block, ""), layout["comment"])
-            frame = _read_csv(file, options) if options else _read_json(name, file, n_read)
+            frame = read(block, n_read)
             frame.index += n_read
             frame = frame.reindex(columns=first.columns)[: n_rows and n_rows - n_read]
             n_read += len(frame)
             yield frame
 
 
-# Formats
+# CSV
 
 
 def _without_comments(file: IO[str], mark: str | None) -> IO[str]:
@@ -237,16 +274,11 @@ def _without_comments(file: IO[str], mark: str | None) -> IO[str]:
     return io.StringIO(re.sub(pattern, r"\1", file.read()), "")
 
 
-def _csv_options(name: str, file: IO[str], layout: Layout) -> tuple[dict[str, Any], int]:
-    """Return the arguments of `read_csv` for a file, and the line of its header."""
-    for option in ("separator", "decimal", "thousands"):
-        if len(layout[option] or " ") != 1:
-            raise EvaluationError(f"{option} must be one character, got {layout[option]!r}")
+def _csv_options(name: str, file: IO[str], layout: Layout) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of `read_csv` for a file, and facts of its table."""
     header, has_header = layout["header"], not layout["no_header"]
     if header and not has_header:
         raise EvaluationError("header and no_header exclude each other")
-    if layout["decimal"] == layout["thousands"]:
-        raise EvaluationError(f"decimal and thousands must differ, got {layout['decimal']!r} twice")
     sample = file.readline(2**26) + file.read(_SAMPLE)
     file.seek(0)
     excel = re.match(r"sep=(.)\r?\n", sample)
@@ -258,20 +290,56 @@ def _csv_options(name: str, file: IO[str], layout: Layout) -> tuple[dict[str, An
     text = _without_comments(io.StringIO("".join(lines), ""), mark).read()
     separator = layout["separator"] or (excel[1] if excel else _sniff(text, layout["decimal"]))
     rows = _first_rows(text, separator)
-    if mark and rows and len(rows[0][1]) > len(next(csv.reader([top], delimiter=separator))):
+    if mark and rows and len(rows[0][1]) > len(_first_rows(top, separator)[0][1]):
         raise EvaluationError(f"{name} begins with {top[:40]!r}: --comment '{mark}' skips comments")
-    if not skipped:
+    facts: dict[str, Any] = {}
+    if has_header and rows:
+        facts = {"header": header or rows[0][0]} | _facts_of_header([row for _, row in rows[:3]])
+    if "ignored" in facts:
+        skipped |= {line - 1 for line, _ in rows[1:3]}
+    elif not skipped:
         _check_first(name, rows, has_header)
-    line = header or rows[0][0] if has_header and rows else 0
     options: dict[str, Any] = {"header": 0 if has_header else None, "sep": separator}
     quoting = csv.QUOTE_NONE if layout["no_quotes"] else csv.QUOTE_MINIMAL
-    return options | {"skiprows": skipped, "quoting": quoting}, line
+    return options | {"skiprows": skipped, "quoting": quoting}, facts
+
+
+def _facts_of_header(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """Return what the first row says of columns, and those after it in a file of Orange."""
+    names, *others = ([*map(str.strip, row)] for row in rows)
+    twice = [name for name, n in Counter(filter(None, names)).items() if n > 1]
+    notes = [f"several columns are named {n!r}: the second is {n + '.1'!r} here" for n in twice[:1]]
+    is_orange = len(others) == 2 and all(
+        re.fullmatch(pattern, field)
+        for pattern, row in zip((_KINDS, _ROLES), others, strict=True)
+        for field in row
+    )
+    if not is_orange or not any(len(kind) and " " not in kind for kind in others[0]):
+        return {"notes": notes}
+    kinds, roles = ({n: text[:1] for n, text in zip(names, row, strict=False)} for row in others)
+    targets = [name for name, role in roles.items() if role == "c"]
+    return {
+        "notes": notes,
+        "texts": [name for name, kind in kinds.items() if kind not in "cnt"],
+        "ignored": [name for name, role in roles.items() if role in "miw" and role],
+        "target": targets[0] if targets else None,
+    }
+
+
+def _rows_of(
+    lines: Iterable[str], separator: str, quoting: int = csv.QUOTE_MINIMAL
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows that are not empty, each with the number of its last line."""
+    if separator == _BLANKS:
+        lines, separator = (" ".join(line.split()) + "\n" for line in lines), " "
+    reader: Any = csv.reader(lines, delimiter=separator, quoting=quoting)  # type: ignore[arg-type]
+    return ((reader.line_num, row) for row in reader if row)
 
 
 def _first_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
     """Return the first rows of a text, each with the number of its last line."""
-    reader = csv.reader(io.StringIO(text[:_SAMPLE], ""), delimiter=separator)
-    return [(reader.line_num, row) for row in itertools.islice(reader, _SAMPLE_ROWS) if row]
+    rows = _rows_of(io.StringIO(text[:_SAMPLE], ""), separator)
+    return [*itertools.islice(rows, _SAMPLE_ROWS)]
 
 
 def _sniff(text: str, decimal: str) -> str:
@@ -282,7 +350,8 @@ def _sniff(text: str, decimal: str) -> str:
         width, n = _usual_width(rows)
         return n / max(len(rows), 1) * (width > 1), separator != decimal, width
 
-    return max(_SEPARATORS, key=fit)  # the first of equals
+    best = max(_SEPARATORS, key=fit)  # the first of equals
+    return best if fit(best)[0] or fit(_BLANKS)[0] < 1.0 else _BLANKS
 
 
 def _usual_width(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int]:
@@ -317,53 +386,104 @@ def _check_first(name: str, rows: Sequence[tuple[int, list[str]]], has_header: b
     )
 
 
-def _arff_options(file: IO[str]) -> tuple[dict[str, Any], list[str]]:
-    """Return the arguments of `read_csv` for an ARFF file, read up to its rows; and categories."""
-    header = [*itertools.takewhile(lambda line: line.strip().lower() != "@data", file)]
-    attributes = [match for match in (re.match(_ATTRIBUTE, line) for line in header) if match]
-    names = [match[1].strip("'\"") for match in attributes]
-    options = {
-        **{"names": names, "header": None, "comment": "%"},
-        "quotechar": "'" if "'" in "".join(header) else '"',
-    }
-    return options, [name for name, match in zip(names, attributes, strict=True) if match[2]]
-
-
 def _number_options(
-    file: IO[str], options: dict[str, Any], layout: Layout, as_text: _Chooser
+    file: IO[str], options: dict[str, Any], missing: list[str], as_text: _Chooser, facts: Any
 ) -> dict[str, Any]:
     """Return arguments of `read_csv` by which columns of plain numbers are, for speed, no texts."""
     first = _read_csv(file, options | {"nrows": ROWS})
-    names, missing = [*map(str, first)], [*_MISSING, *layout["missing"]]
+    names = [*map(str, first)]
     file.seek(0)
-    texts = {*as_text(names), *(n for n in names if first[n].str.fullmatch(_ID).any())}
+    texts = {*as_text(names, facts), *(n for n in names if first[n].str.fullmatch(ID).any())}
     na_values = {name: missing for name in names if name not in texts}
     dtype = dict.fromkeys(texts, object)
     return {"names": names, "dtype": dtype, "na_filter": True, "na_values": na_values}
 
 
-def _read_csv(file: IO[str], options: dict[str, Any]) -> pd.DataFrame:
+def _read_csv(file: IO[str], options: dict[str, Any], n_before: int = 0) -> pd.DataFrame:
     """Return fields, as texts by default; pandas must not drop one silently."""
     options = {"dtype": object, "na_filter": False, "keep_default_na": False, **options}
     options |= {"engine": "c", "low_memory": False, "index_col": False}
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        frame: pd.DataFrame = pd.read_csv(file, skipinitialspace=True, **options)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            frame: pd.DataFrame = pd.read_csv(file, skipinitialspace=True, **options)
+    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
+        file.seek(0)
+        with suppress(csv.Error):  # of fields that are too long
+            _check_widths(file, options, n_before)
+        raise ValueError(error) from error
     names = frame.columns.astype(str).str.strip()
     if names.has_duplicates:  # but for blanks at the end, of which pandas numbers others
         raise ValueError(f"two columns are named {names[names.duplicated()][0]!r}")
     return frame.set_axis(names, axis="columns")
 
 
+def _check_widths(file: IO[str], options: dict[str, Any], n_before: int) -> None:
+    """Raise ValueError if a row has more fields than the header."""
+    skipped, quoting = options.get("skiprows") or (), options.get("quoting", csv.QUOTE_MINIMAL)
+    lines = ("\n" if n in skipped else line for n, line in enumerate(file))
+    rows = _rows_of(lines, options.get("sep", ","), quoting)
+    line, names = next(rows) if options["header"] == 0 else (0, options.get("names"))
+    for n, (end, row) in enumerate(rows, n_before + 1):
+        width = len(names or row)
+        if len(row) > width:
+            where = f"row {n}" + f" (line {line + 1})" * (not n_before)
+            mend = "correct that line"
+            if end > line + 1 and any("\n" in field for field in row):
+                mend = f"a quote is open up to line {end}; --no-quotes takes quotes as they are"
+            raise ValueError(
+                f"{where} has {len(row)} fields, more fields than its header with {width}: {mend}"
+            )
+        names, line = names or row, end
+
+
+# ARFF and JSON
+
+
+def _arff_options(file: IO[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the arguments of `read_csv` for an ARFF file, read up to its rows; and its texts."""
+    lines = itertools.takewhile(lambda line: line.strip().lower() != "@data", file)
+    attributes = [match for match in (re.match(_ATTRIBUTE, line) for line in lines) if match]
+    names = [re.sub(r"\\(.)", r"\1", match[1].strip("'\"")) for match in attributes]
+    texts = [name for name, match in zip(names, attributes, strict=True) if match[2]]
+    return {"names": names, "header": None}, {"texts": texts}
+
+
+def _of_weka(file: IO[str]) -> IO[str]:
+    """Return the rows of an ARFF file without comments, and with quotes as CSV has them."""
+
+    def quoted(match: re.Match[str]) -> str:
+        text = re.sub(r"\\([\\'\"%])", r"\1", match[2] or match[3] or "")
+        return match[1] + '"' + text.replace('"', '""') + '"'
+
+    text = re.sub("(?m)^%.*", "", file.read())
+    if text.lstrip().startswith("{"):
+        raise ValueError("its rows are sparse, in braces; convert it to CSV")
+    return io.StringIO(re.sub(_QUOTED, quoted, text), "")
+
+
 def _read_json(name: str, file: IO[str], n_before: int = 0) -> pd.DataFrame:
-    """Return the objects of an array, or one in each line, as rows; what one lacks is missing."""
+    """Return objects as rows, in which what one lacks is missing, or arrays as columns."""
     text, rows = file.read(), list[dict[str, Any]]()
-    is_array = text.lstrip()[:1] == "["
-    items = json.loads(text) if is_array else filter(str.strip, text.split("\n"))
-    for n, item in enumerate(items, n_before + 1):
+    try:
+        items: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        items = filter(str.strip, text.split("\n"))
+    if isinstance(items, dict) and not n_before:
+        if (frame := _of_columns(items)) is not None:
+            return frame
+        lists = [(place, v) for place, v in _flat(items) if isinstance(v, list)]
+        arrays = {place: v for place, v in lists if v and isinstance(v[0], dict)}
+        if len(arrays) > 1:
+            places = shorten(", ".join(map(repr, arrays)))
+            raise EvaluationError(
+                f"{name} has several arrays of objects, {places}: write one to a file"
+            )
+        items = next(iter(arrays.values()), items)
+    for n, item in enumerate([items] if isinstance(items, dict) else items, n_before + 1):
         try:
-            rows.append({**(item if is_array else json.loads(item))})
-        except (TypeError, ValueError, RecursionError) as error:
+            rows.append(dict(_flat(json.loads(item) if isinstance(item, str) else item)))
+        except (AttributeError, ValueError, RecursionError) as error:
             raise EvaluationError(
                 f"row {n} of {name} must be a JSON object, in an array or in a line of its own, as"
                 f" pandas writes it with to_json(path, orient='records'): {error}"
@@ -371,77 +491,21 @@ def _read_json(name: str, file: IO[str], n_before: int = 0) -> pd.DataFrame:
     return pd.DataFrame(rows, dtype=object)
 
 
-# Columns
+def _of_columns(data: dict[str, Any]) -> pd.DataFrame | None:
+    """Return an object of arrays or of objects, all alike, as columns or rows; or else None."""
+    shapes = {
+        (*v,) if isinstance(v, dict) else isinstance(v, list) and len(v) for v in data.values()
+    }
+    if len(data) == 1 or len(shapes) > 1 or not any(shapes):
+        return None
+    frame = pd.DataFrame(data, dtype=object)
+    return (frame.T if all(map(str.isdigit, data)) else frame).reset_index(drop=True)
 
 
-def settle(
-    column: pd.Series, table: Table, kind: str | None = None, wanted: str = ""
-) -> tuple[pd.Series, str]:
-    """Return the values of a column, NaN where missing, and their kind."""
-    # This is "number", "boolean" or "date" if all values are, or else "category". With a `kind`, a
-    # value of another kind raises EvaluationError, which ends with `wanted`; so does an infinite
-    # number.
-    readers, missing = READERS, table.layout["missing"]
-    if column.name in table.texts:
-        kind = "category"
-    elif column.name in table.layout["dates"]:
-        kind, readers = "date", READERS | {"date": read_dates}
-        wanted = "which is no such date: --day-first, or --date-format FORMAT, reads others"
-    if not table.is_text:
-        column = column.infer_objects()
-    if types.is_datetime64_any_dtype(column):
-        return column, "date"
-    if types.is_extension_array_dtype(column):
-        column = column.astype(object)
-    is_long = kind is None and types.is_integer_dtype(column) and (column.abs() > 2**53).any()
-    if types.is_numeric_dtype(column) and kind in (None, "number", "boolean") and not is_long:
-        kind = kind or ("boolean" if types.is_bool_dtype(column) else "number")
-        return _finite(_without(missing, column, table), table), kind
-    try:
-        codes, distinct = pd.factorize(column)
-    except TypeError as error:
-        odd = next(value for value in column if not is_hashable(value))
-        raise EvaluationError(
-            f"column {column.name!r} must hold numbers, text or booleans, got {shown(odd)}"
-        ) from error
-    if any(map(is_date, distinct)):
-        return column.astype(object).where(column.notna(), np.nan), "date"
-    texts = pd.Series([str(as_category(value)).strip() for value in distinct], dtype=object)
-    texts = texts[~texts.isin({*_MISSING, *missing})]
-    for name in readers if kind is None else [kind] * (kind != "category"):
-        if kind is None and name == "number" and texts.str.fullmatch(_ID).any():
-            continue
-        try:
-            values = readers[name](texts, table.layout)
-        except ValueError as error:
-            raise EvaluationError(f"date_format is of no use: {error}") from error
-        odd = texts[values.isna()]
-        if kind and len(odd):
-            row = column.index[codes == odd.index[0]][0] + 1
-            raise EvaluationError(
-                f"row {row} of {table.name} has {shown(odd.iloc[0])} in {column.name!r}, {wanted}"
-            )
-        if kind or odd.empty:
-            values = _without(missing, values, table) if name == "number" else values
-            break
-    else:
-        name, values = "category", texts.astype(object)
-    column = values.reindex(codes).set_axis(column.index).rename(str(column.name))
-    return _finite(column, table), name
-
-
-def _without(missing: Collection[str], values: pd.Series, table: Table) -> pd.Series:
-    """Return numbers, those that mean missing as NaN."""
-    marks = numbers(pd.Series([*missing], dtype=object), table.layout).dropna()
-    return values.mask(values.isin(marks)) if len(marks) else values
-
-
-def _finite(column: pd.Series, table: Table) -> pd.Series:
-    """Return a column, or raise EvaluationError if a number is infinite."""
-    if types.is_float_dtype(column) and np.isinf(column).any():
-        raise EvaluationError(
-            f"row {np.isinf(column).idxmax() + 1} of {table.name} has an infinite value in"
-            f" {column.name!r}, or one too large for float64; --missing=inf,-inf reads such values"
-            " as missing"
-        )
-    return column
+def _flat(item: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the values of an object, those of objects within it under the names of both."""
+    for name, value in item.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{place}{name}.")
+        else:
+            yield f"{place}{name}", value

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
-from collections.abc import Sequence
+import re
+import shlex
+from collections.abc import Iterable, Sequence
 
 _MAX_LISTED = 40  # names in a message, to keep it to one readable line
+_LONGEST = 48  # characters of a list in an option
 
 
 class EvaluationError(ValueError):
@@ -33,3 +37,22 @@ def suggest(name: str, names: Sequence[str]) -> str:
 def error_line(error: BaseException) -> str:
     """Return the class name of an error, followed by its text if it has any."""
     return f"{type(error).__name__}: {str(error).strip()}".removesuffix(": ")
+
+
+def option(name: str, values: str | Iterable[str]) -> str:
+    """Return an option of the command as a shell takes it, with a text or what fits of a list."""
+    text = values if isinstance(values, str) else ""
+    for value in () if isinstance(values, str) else values:
+        is_plain = not re.search('[,"]', value)
+        part = value if is_plain else '"' + value.replace('"', '""') + '"'
+        if text and len(text) + len(part) > _LONGEST:
+            break
+        text += f",{part}" if text else part
+    double = "'" in text and not re.search(r'["$`\\!]', text)
+    return f"--{name}=" + (f'"{text}"' if double else shlex.quote(text))
+
+
+def split_list(text: str) -> list[str]:
+    """Return what commas separate in a text; quotes are as in a CSV file."""
+    parts = next(csv.reader([text], skipinitialspace=True), [])
+    return [part.strip() for part in parts if part.strip()]

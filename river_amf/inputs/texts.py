@@ -6,15 +6,18 @@ Each function takes a series of texts, of which none is missing, and a layout: `
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
 _Layout = Mapping[str, Any]
 
+# digits that are no number: leading zeros, more than float64 holds, parts of hashes, phone numbers
+ID = r"0\d\d+|[-+]?\d{16,99}|\d+[eE]\d+|\+\d{7,}"
 _MARKS = str.maketrans("\u2212\u2019\xa0\u2009\u202f", "-'   ")  # minus, apostrophe and blanks
 _DATE = re.compile(  # of ISO 8601; the first group is without an offset from UTC
     r"(\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?)?)(Z|[-+]\d\d:?\d\d)?"
@@ -24,6 +27,7 @@ _DATES = ("%Y %m %d", "%Y %m", "%m %Y", *(f"{m} %d %Y" for m in ("%b", "%B")))
 _DATES += tuple(
     f"{days}{m} {y}" for days in ("%d ", "") for m in ("%b", "%B") for y in ("%Y", "%y")
 )
+PERIOD = r"(\d{4})[-/ ]?([QqMmWw])(\d\d?)|[Qq](\d)[-/ ](\d{4})"  # 1995 Q2, 1995M04, 1995-W15
 _FIRST = 100  # texts by which the format of dates is found
 _TIMES = (" %H:%M", " %H:%M:%S", " %I:%M %p")
 
@@ -74,6 +78,7 @@ def read_dates(texts: pd.Series, layout: _Layout) -> pd.Series:
     days = [*_DATES, f"{order} %Y", f"{order} %y"]
     forms = [*days, *(day + time for day in days for time in _TIMES), *map(str.strip, _TIMES)]
     if form is None:
+        texts = texts.str.replace(f"^({PERIOD})$", _first_day, regex=True)
         texts = texts.str.replace(r"[-./, ]+", " ", regex=True)
     dates, has_time = pd.Series(pd.NaT, texts.index, dtype="datetime64[us]"), False
     while len(rest := texts[dates.isna()]):
@@ -85,14 +90,22 @@ def read_dates(texts: pd.Series, layout: _Layout) -> pd.Series:
     return dates if has_time else dates.dt.date
 
 
+def _first_day(match: re.Match[str]) -> str:
+    """Return the beginning of a quarter, a month or a week."""
+    _, year, unit, n, quarter, year_of_quarter = match.groups()
+    if unit and unit in "Ww":
+        day = dt.date(int(year), 1, 4)
+        return f"{day + dt.timedelta(7 * int(n) - 7 - day.weekday())}"
+    month = int(n) if unit and unit in "Mm" else 3 * int(n or quarter) - 2
+    return f"{year or year_of_quarter} {month}"
+
+
 def _parse(texts: pd.Series, form: str) -> pd.Series:
     """Return texts in a format as times, without their offset; missing where they are none."""
     times = pd.to_datetime(texts, format=form, errors="coerce")
     return times.dt.tz_localize(None) if isinstance(times.dtype, pd.DatetimeTZDtype) else times
 
 
-READERS: dict[str, Callable[[pd.Series, _Layout], pd.Series]] = {
-    "number": numbers,
-    "boolean": lambda texts, _: texts.str.lower().map({"true": True, "false": False}),
-    "date": iso_dates,
-}
+def booleans(texts: pd.Series) -> pd.Series:
+    """Return texts as booleans, missing where they are none."""
+    return texts.str.lower().map({"true": True, "false": False})

@@ -9,10 +9,13 @@ import pandas as pd
 
 from river_amf.pages.charts import COLORS, INK, rounded, rows_layout, thin_line, trace
 from river_amf.pages.document import Figure
-from river_amf.pages.records import Records
+from river_amf.pages.records import Records, drawn, x_axis
 
 _MOST_FEATURES = 20  # in a heat map
-_EVENTS = {"drifts": "diamond", "restarts": "x"}  # column: symbol
+_EVENTS = {  # by column the symbol and what it means
+    "drifts": ("diamond", "ADWIN found that errors had grown"),
+    "restarts": ("x", "trees restarted"),
+}
 _MARGIN = 1.15  # of a scale above the highest curve that it shows whole
 _BEGINNING, _WARM_UP = 0.05, 0.1  # shares of a stream that do not decide about scales
 
@@ -28,8 +31,8 @@ def curves(
 ) -> Figure | None:
     """Return the curves of a column, a line for each model, or None if no model has it."""
     # `level` is a line across. With `is_clipped`, the axis starts at 0 and ends above the models
-    # that look at features: the loss of the last label is of another order.
-    found = {name: records.curve(name, column) for name in records.looks}
+    # that look at features, and the majority: the loss of the last label is of another order.
+    found = {name: drawn(records, name, column) for name in records.looks}
     lines = {name: curve for name, curve in found.items() if curve is not None}
     if not lines:
         return None
@@ -38,14 +41,13 @@ def curves(
         traces.append(thin_line([0, int(records.curves["n_samples"].max())], [level, level]))
     up = {}
     if is_clipped:
-        seen = [c for name, c in lines.items() if name not in records.naive_baselines] or [
-            *lines.values()
-        ]
+        others = {*records.naive_baselines} - {"majority"}
+        seen = [c for name, c in lines.items() if name not in others] or [*lines.values()]
         tops = [np.quantile(curve.iloc[int(len(curve) * _BEGINNING) :], 0.99) for curve in seen]
         up = {"range": [0.0, _MARGIN * float(max(tops)) or None]}
     layout = {"yaxis": up, "hovermode": "x unified", "shapes": _drift_lines(records)}
     name = column.replace(" ", "-").replace("_", "-")
-    return Figure(name, title, traces, "samples", y or column, layout)
+    return Figure(name, title, traces, "samples", y or column, layout | x_axis(records))
 
 
 def _drift_lines(records: Records) -> list[dict[str, Any]]:
@@ -56,29 +58,33 @@ def _drift_lines(records: Records) -> list[dict[str, Any]]:
 
 
 def drifts(records: Records) -> Figure | None:
-    """Return where errors grew and trees restarted, in a row for each model that has a color."""
-    names = [name for name, look in records.looks.items() if look.is_named]
-    traces = []
+    """Return where errors grew and trees restarted, in a row for each model."""
+    names, traces, legend = [*records.looks], list[dict[str, Any]](), dict[str, dict[str, Any]]()
     for row, name in enumerate(names):
-        for column, symbol in _EVENTS.items():
+        for column, (symbol, what) in _EVENTS.items():
             curve = records.curve(name, column)
             if curve is not None and (curve > 0).any():
                 events = curve[curve > 0].astype(int)
                 hover = f"until %{{x}}: %{{customdata}} {column}"
                 style: dict[str, Any] = {"mode": "markers", "marker": {"symbol": symbol, "size": 9}}
+                legend[what] = style | {"marker": {**style["marker"], "color": INK}}
                 places, style["customdata"] = pd.Series(row, events.index), events.tolist()
                 traces.append(trace(name, places, records.looks[name], hover, **style))
     if not traces:
         return None
-    text = "Diamonds: ADWIN found that a model's error had grown. Crosses: trees restarted."
-    text += " Dotted lines: drifts of the stream." if records.drifts else ""
-    layout = rows_layout(names) | {"shapes": _drift_lines(records)}
-    layout["xaxis"] = {"range": [0, int(records.curves["n_samples"].max())]}
-    title = "Drifts detected, and trees restarted"
-    return Figure("drifts", title, traces, "samples", layout=layout, text=text)
+    if records.drifts:
+        legend["the stream drifts"] = {"mode": "lines", "line": {"color": INK, "dash": "dot"}}
+    empty = {"type": "scatter", "x": [None], "y": [None]}
+    shown = [{**empty, "name": what, **style} for what, style in legend.items()]
+    layout = rows_layout(names) | {"shapes": _drift_lines(records), "showlegend": True}
+    layout["legend"] = {"orientation": "h", "y": 1, "yanchor": "bottom"}
+    layout |= x_axis(records, range=[0, int(records.curves["n_samples"].max())])
+    title, hidden = "Drifts detected, and trees restarted", {"showlegend": False}
+    traces = [*shown, *(each | hidden for each in traces)]
+    return Figure("drifts", title, traces, "samples", layout=layout)
 
 
-def relevance(model: str, table: pd.DataFrame, number: int) -> Figure:
+def relevance(records: Records, model: str, table: pd.DataFrame, number: int) -> Figure:
     """Return the relevance of features along the stream as a heat map, the highest on top."""
     best = table.iloc[:, np.argsort(-table.mean().to_numpy(), kind="stable")[:_MOST_FEATURES]]
     highest = float(np.nanmax(table.iloc[int(len(table) * _WARM_UP) :])) or 1.0
@@ -97,5 +103,5 @@ def relevance(model: str, table: pd.DataFrame, number: int) -> Figure:
     text = f"The strongest color is a relevance of {highest:.2f}."
     if len(best.columns) < len(table.columns):
         text = f"The {_MOST_FEATURES} most relevant features of {len(table.columns)}. {text}"
-    layout = rows_layout([*map(str, best.columns)])
+    layout = rows_layout([*map(str, best.columns)]) | x_axis(records)
     return Figure(f"relevance-{number}", model, [heat], "samples", layout=layout, text=text)

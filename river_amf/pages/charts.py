@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import math
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -17,9 +18,9 @@ from river_amf.inputs.printing import printable
 # A palette that is safe for color-blind readers: Okabe, M., & Ito, K. (2008). Color universal
 # design. Their yellow is left out because it is too light for lines.
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"]
-INK, GRAY = "#707a86", "#9aa1a9"  # seen on light and dark
+INK = "#707a86"  # seen on light and dark
 _MOST_COLORED = 6
-_DASHES = ("dash", "dot")  # of the naive_baselines
+_DASHES = ("dash", "dot")  # of the naive_baselines, and of models beyond six
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,6 @@ class Look:
     color: str  # as #rrggbb
     width: float = 2.0  # in pixels
     dash: str = "solid"  # or "dash" or "dot"
-    is_named: bool = True  # in the legend
 
 
 def looks(
@@ -40,14 +40,16 @@ def looks(
 ) -> dict[str, Look]:
     """Return the style of each model, in the order of drawing."""
     # Scores are the final ones by name, NaN if unknown. The best six models have a color, and
-    # further ones are thin and gray. Naive baselines, which use no features, are dashed and dotted.
+    # further ones are dashed. Naive baselines, which use no features, are gray.
     sign = 1.0 if smaller_is_better else -1.0
     loss = {name: math.inf if math.isnan(n) else sign * n for name, n in scores.items()}
     models = [name for name in scores if name not in naive_baselines]
     best = sorted(models, key=lambda name: loss[name])[:_MOST_COLORED]
     colored = [name for name in models if name in best]
+    others = [name for name in models if name not in best]
+    dashed = itertools.cycle(itertools.product(_DASHES, COLORS[:_MOST_COLORED]))
     return {
-        **{name: Look(GRAY, 0.8, is_named=False) for name in models if name not in best},
+        **{name: Look(hue, 1.0, dash) for name, (dash, hue) in zip(others, dashed, strict=False)},
         **{name: Look(hue) for name, hue in zip(colored, COLORS, strict=False)},
         **{
             name: Look(INK, 1.5, dash) for name, dash in zip(naive_baselines, _DASHES, strict=False)

@@ -91,11 +91,16 @@ class Page:
             title=escaped(self.title),
             style=folder.joinpath("page.css").read_text("utf-8"),
             text=_tag("p", self.text),
-            facts="".join(_tag("dt", k) + _tag("dd", v) for k, v in self.facts.items()),
+            facts=facts_html(self.facts),
             key="".join(map(_key_html, self.key, self.key.values())),
             plotly=get_plotlyjs() if "plotly-graph-div" in body else "",
             body=body.replace("<script>", f'<script nonce="{nonce}">'),
         )
+
+
+def facts_html(facts: Mapping[str, str]) -> str:
+    """Return names and texts as HTML, below each other."""
+    return "<dl>" + "".join(_tag("dt", k) + _tag("dd", v) for k, v in facts.items()) + "</dl>"
 
 
 def name_html(name: str) -> str:

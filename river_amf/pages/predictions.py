@@ -18,7 +18,7 @@ from river_amf.pages.charts import (
     trace,
 )
 from river_amf.pages.document import Figure, table_html
-from river_amf.pages.records import Records
+from river_amf.pages.records import Records, drawn, x_axis
 
 _LEAST = 20  # samples in a bin of the reliability diagram
 _MOST_BARS = 100
@@ -62,7 +62,7 @@ def residuals(records: Records) -> Figure | None:
     """Return the median of the residuals along the stream, and two quantiles."""
     traces = []
     for name in records.colored:
-        low, middle, high = (records.curve(name, f"residual {q}") for q in (0.05, 0.5, 0.95))
+        low, middle, high = (drawn(records, name, f"residual {q}") for q in (0.05, 0.5, 0.95))
         if low is None or middle is None or high is None:
             continue
         for curve, width, what in ((low, 1, "5 %"), (high, 1, "95 %"), (middle, 2, "median")):
@@ -72,7 +72,7 @@ def residuals(records: Records) -> Figure | None:
         return None
     title, y = "Residuals along the stream", "target − prediction"
     text = "Thick: the median. Between the thin lines of a model lie nine tenths of the samples."
-    return Figure("residuals", title, traces, "samples", y, text=text)
+    return Figure("residuals", title, traces, "samples", y, x_axis(records), text)
 
 
 def targets(records: Records) -> Figure | None:

@@ -6,12 +6,59 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from river_amf.pages.charts import Look, looks
+from river_amf.pages.charts import Look, looks, plotly_text
 
 Tables = Mapping[str, pd.DataFrame]  # by the name of the model
+
+_LEAST = 20  # samples that tell whether a model is ahead
+_OTHERS = "`river-amf compare` shows what other models do"
+_TO_TRY = {
+    "last-value": "adaptive with recent='target' (--recent target) learns from the last ones; where"
+    " rows have no order, --shuffle mixes them",
+    "last-class": "labels may come in runs; where rows have no order, --shuffle mixes them",
+    "majority": f"MacroF1 (--metrics MacroF1) shows what it knows of rare labels, and {_OTHERS}",
+}
+
+
+def drawn(records: Records, model: str, column: str) -> pd.Series | None:
+    """Return a curve without a last window of a few samples, whose mean is noise."""
+    values = records.curve(model, column)
+    if values is None or len(values) < 2 or column.startswith("cumulative"):
+        return values
+    return values[:-1] if 2 * np.diff(values.index[-2:])[0] < records.window else values
+
+
+def x_axis(records: Records, **layout: Any) -> dict[str, Any]:
+    """Return the layout of the axis along the stream, with dates if there are some."""
+    if (dates := records.moments) is not None:
+        layout |= {"title": {"text": plotly_text(str(dates.name))}}
+        layout |= {"tickvals": [*dates.index], "ticktext": [*dates]}
+    return {"xaxis": layout}
+
+
+def not_ahead(table: pd.DataFrame, naive_baselines: Sequence[str], recent: str | None = "") -> str:
+    """Return a sentence if no model is better than a naive baseline, and what to try; or else ''.
+
+    `table` has the results of models by name, with the number of samples and MAE or accuracy;
+    `recent` is the parameter of the model.
+    """
+    measure, sign, form = ("MAE", 1, ".5g") if "MAE" in table else ("accuracy", -1, ".4f")
+    scores = table[measure][table["n_samples"] == table["n_samples"].max()].dropna()
+    models = scores.index.difference(naive_baselines, sort=False)
+    naive = scores.index.difference(models, sort=False)
+    if not len(models) or not len(naive) or table["n_samples"].max() < _LEAST:
+        return ""
+    best, other = ((sign * scores[names]).idxmin() for names in (models, naive))
+    if sign * scores[best] < sign * scores[other]:
+        return ""
+    figures = f"{measure} {scores[best]:{form}} and {scores[other]:{form}}"
+    sentence = f"{best} is not ahead of {other}, which looks at no features ({figures})"
+    return f"{sentence}: {_TO_TRY.get('' if recent == 'target' else str(other), _OTHERS)}."
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +81,7 @@ class Records:
     naive_baselines: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     columns: pd.DataFrame | None = None
+    moments: pd.Series | None = None  # dates of some samples, by their numbers
 
     @property
     def measure(self) -> str:
@@ -60,8 +108,8 @@ class Records:
     @property
     def colored(self) -> list[str]:
         """Names of the models with a color, which look at features, in the order of the table."""
-        named = [name for name in self.models if self.looks[name].is_named]
-        return [name for name in named if name not in self.naive_baselines]
+        models = [name for name in self.models if name not in self.naive_baselines]
+        return [name for name in models if self.looks[name].dash == "solid"]
 
     def curve(self, model: str, column: str) -> pd.Series | None:
         """Return a column of `curves` for one model, by `n_samples` and without NaN, or None.

@@ -9,8 +9,8 @@ import pandas as pd
 
 from river_amf.pages import along, predictions
 from river_amf.pages.charts import escaped
-from river_amf.pages.document import Figure, Page, Section, table_html
-from river_amf.pages.records import Records
+from river_amf.pages.document import Figure, Page, Section, facts_html, table_html
+from river_amf.pages.records import Records, not_ahead
 from river_amf.regressor import LEVEL
 
 _UNRANKED = ("n_samples", "us_per_sample", "memory", "coverage", "width", "status")
@@ -29,10 +29,12 @@ def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bo
         _section("Size", [nodes, along.curves(records, "memory", "Memory", y="bytes")]),
         _columns(records),
     ]
-    key = {name: records.looks[name] for name in records.models if records.looks[name].is_named}
-    text = f"{verdict(records)} Each sample was predicted before it was learned."
+    key = {name: records.looks[name] for name in records.models}
+    behind = not_ahead(records.table, records.naive_baselines)
+    text = f"{behind} {verdict(records)} Each sample was predicted before it was learned.".strip()
     shown = [section for section in sections if section.text or section.figures]
-    return Page(records.name, shown, text, records.facts, key)
+    facts = {n: fact for n, fact in records.facts.items() if not n.startswith("model ")}
+    return Page(records.name, shown, text, facts, key)
 
 
 def verdict(records: Records) -> str:
@@ -56,6 +58,7 @@ def _results(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, b
             table[title] = table[title].where(values != top, "<b>" + table[title] + "</b>")
     is_ok = bool((records.table["status"] == "ok").all())
     body = table_html(table.drop(columns="status") if is_ok else table, "" if is_ok else "status")
+    body += facts_html({n: fact for n, fact in records.facts.items() if n.startswith("model ")})
     text = "Bold: the best scores."
     if records.naive_baselines:
         text = f"{' and '.join(records.naive_baselines)} look at no features. {text}"
@@ -81,6 +84,7 @@ def _along(records: Records) -> list[Section]:
             (f"cumulative {measure}", f"{measure[0].upper()}{measure[1:]} so far"),
         )
     ]
+    dotted = "Dotted lines: drifts of the stream." if records.drifts else ""
     share = along.curves(records, "fading_share", "Share of the fading counts", y="share")
     events = along.drifts(records)
     unseen = "" if events else "No drift seen: no model's error has grown, and no tree restarted."
@@ -89,11 +93,11 @@ def _along(records: Records) -> list[Section]:
         of_what = " of the most probable label: its probability, or with a learned vote its log P."
     tables = [(n, records.relevance[n]) for n in records.colored if n in records.relevance]
     return [
-        _section(f"{what} along the stream", figures),
+        _section(f"{what} along the stream", figures, dotted),
         Section("Drift", unseen, [figure for figure in (events, share) if figure]),
         _section(
             "Relevance of features",
-            [along.relevance(*table, number) for number, table in enumerate(tables)],
+            [along.relevance(records, *table, number) for number, table in enumerate(tables)],
             "How informative each feature has recently been about the target, from 0 to 1; forests"
             " split relevant features more often.",
         ),

@@ -58,7 +58,7 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
     ).items():
         if model in curves and curves[model].notna().any():
             style: dict[str, Any] = {"color": look.color, "linewidth": look.width}
-            style["label"] = printable(model) if look.is_named else "_"
+            style["label"] = printable(model)
             curves[model].dropna().plot(ax=ax, linestyle=_STYLES[look.dash], **style)
     ax.set(xlabel="samples", ylabel=printable(metric))
     ax.set_title(printable(comparison.name), parse_math=False)

@@ -98,6 +98,31 @@ FILES = [  # options, a pattern of the first line, and of the notes or the error
     ("alarm.txt", {}, "", ["all rows have 'none'"]),
     ("alarm.txt", {"separator": "tab"}, "1 number, 1", ["all rows have 'none'"]),
     ("alarm.txt", {"separator": "\\t"}, "1 number, 1", ["all rows have 'none'"]),
+    ("cheese.csv", {}, "numbers from 50 to 98", ["numbers: --task classification takes"]),
+    ("bridges.csv", {}, "numbers from 1899", ["numbers: --task classification takes"]),
+    ("bridges.csv", {"task": "classification"}, "31 labels", []),
+    *(
+        (f"tides.csv.{kind}", {}, "no 22, yes 18.*1 number, 1 cat", [])
+        for kind in ("bz2", "gz", "xz")
+    ),
+    ("ferries.txt", {}, "no 26, yes 22.*2 categories, 1 number", []),
+    ("looms.txt", {"target": "stop"}, "no 24, yes 20.*1 category, 1 number", []),
+    ("glaze.tab", {}, "crack .by its role.* 1 number, 1 category", []),
+    ("seeds.csv", {}, "1 category, 1 number", []),
+    ("ores.csv", {}, "1 number, 1 category", ["'iron': mostly numbers .* 15 of 75 .*: write them"]),
+    ("parcels.csv", {}, "1 category", ["--dates='posted at' reads"]),
+    ("parcels.csv", {"dates": ["posted at"]}, "1 date", []),
+    ("wells.csv", {}, "", ["--missing='no reading' reads"]),
+    ("prints.csv", {}, "1 category, 1 number", ["'caption'.* like text: --drop=caption leaves"]),
+    ("mill.arff", {}, "no 21, yes 19.*1 category, 1 number", []),
+    ("cranes.csv", {}, "^$", [r"row 29 \(line 30\) has 5 fields, .*: correct that line$"]),
+    ("gates.csv", {}, "^$", [r"row 18 \(line 19\) .*open up to line 35; --no-quotes takes"]),
+    ("gates.csv", {"no_quotes": True}, "^$", [r"row 34 \(line 35\) .*: correct that line$"]),
+    ("crates.json", {}, "yes 16, no 14.*1 number, 1 category", []),
+    ("pallets.json", {}, "yes 16, no 14.*2 numbers, 1 category", []),
+    ("shifts.csv", {}, "1 category, 1 number", ["'length'.* are durations: write numbers"]),
+    ("catch.csv", {}, "1 category", ["--dates=quarter reads"]),
+    ("catch.csv", {"dates": ["quarter"]}, "1 date, 1 number", []),
 ]
 
 
@@ -188,7 +213,7 @@ TABLES = [  # a file, patterns of its notes or error, options that help, and wha
         "1 category",
     ),
     (
-        pd.DataFrame({"a": [1.5, 2.5] * 60, "y": ["p", "q"] * 60}).to_csv(),
+        pd.DataFrame({"a": [1.5, 2.5] * 60, "y": ["p", "q", "q"] * 40}).to_csv(),
         ["'Unnamed: 0'.*counts the rows.*--drop"],
         {"drop": ["Unnamed: 0"]},
         "1 number",
@@ -205,7 +230,12 @@ TABLES = [  # a file, patterns of its notes or error, options that help, and wha
         {"target": "age", "text": "a"},
         "words of 'a'",
     ),
-    (table("target,b,c", 30, lambda i: f"{i},{i % 2},{i % 3}"), ["sorted"], {"shuffle": 3}, ""),
+    (
+        table("target,b,c", 30, lambda i: f"{i},{i % 2},{i % 3}"),
+        ["30 integers from 0 to 29 are taken as labels: --task regression", "sorted"],
+        {"shuffle": 3, "task": "regression"},
+        "",
+    ),
     (table("b,Class", 60, lambda i: f"{i % 2},{'uvw'[i // 20]}"), ["'u' on"], {"shuffle": 3}, ""),
     (table("b,y,c", 60, lambda i: f"{i % 5},{i % 3},{i % 7}"), [], {}, "y "),
     (
@@ -227,6 +257,18 @@ TABLES = [  # a file, patterns of its notes or error, options that help, and wha
         "1 category",
     ),
     (table("n,y", 120, lambda i: f"{i},{i % 2}"), ["from 0$"], {"limit": 90}, ""),
+    (
+        table("a,b;c,y", 60, lambda i: f"{i % 7},{'zyx'[i % 3]},{i % 3}"),
+        ["'b;c': a copy of the target: --drop='b;c' leaves"],
+        {"drop": ["b;c"]},
+        "1 number",
+    ),
+    (
+        table("a,b,y", 60, lambda i: f"{i % 7},{i * 2.54:.2f},{i / 10}"),
+        ["sorted", "'b': the target times a constant: --drop=b leaves"],
+        {"drop": ["b"], "shuffle": 1},
+        "1 number",
+    ),
     (table("a,y", 60, lambda i: f"{i % 7},2.5"), ["all rows have 2.5"], {"target": "a"}, "7 l"),
 ]
 
@@ -245,6 +287,11 @@ def test_task_follows_from_all_rows_of_a_file(write):
     assert load_stream(path).task == load_stream(path, limit=1100).task == "regression"
     assert load_stream(path, limit=900).task == "classification"
     assert [y for _, y in load_stream(write("a,y\n1,01\n2,10\n"))] == ["01", "10"]
+
+
+def test_columns_of_one_name_are_noted(write):
+    (line,) = run(write("a,b,a,b,y\n" + "1,2,3,u,x\n" * 9), drop=["b"])[1][:1]
+    assert line.endswith("several columns are named 'a': the second is 'a.1' here")
 
 
 def test_target_is_guessed_by_its_name(write):

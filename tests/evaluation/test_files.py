@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import itertools
 import json
+import lzma
+import os
 import sys
+import threading
 import zipfile
 from dataclasses import replace
 
@@ -41,6 +45,11 @@ ROWS = [
     {"size": None, "color": "NA", "code": 10, "target": 1},
     {"size": -3, "color": "tan", "code": None, "seen": False, "target": 0},
 ]
+ARFF = "% a\n@relation t\n" + "".join(
+    f"@attribute {name} string\n" for name in TABLE.partition("\n")[0].split(",")
+)
+ARFF += "@data\n" + TABLE.partition("\n")[2].replace("red", "'red'")
+BLANKS = TABLE.replace("\n,", "\nNA,").replace(",,", ",NA,").replace(",", "   ")
 LINES = "\n\n".join(map(json.dumps, ROWS)).encode()
 
 
@@ -63,6 +72,13 @@ def parquet():
     [
         ("t.csv", TABLE.encode()),
         ("T.CSV.GZ", gzip.compress(TABLE.encode())),
+        ("t.bz2", bz2.compress(TABLE.encode())),
+        ("t.csv.xz", lzma.compress(TABLE.encode())),
+        ("bars.txt", TABLE.replace(",", "|").encode()),
+        ("blanks.txt", BLANKS.encode()),
+        ("t.arff", ARFF.encode()),
+        ("nested.json", b'{"n": 3, "in": {"rows": [' + b",".join(LINES.split(b"\n\n")) + b"]}}"),
+        ("columns.json", pd.DataFrame(ROWS, dtype=object).to_json().encode()),
         ("t.zip", archive("t.csv", "__MACOSX/t.csv", "folder/")),
         ("t.json", b"[" + b",\n".join(LINES.split(b"\n\n")) + b"]"),
         ("t.txt", TABLE.replace(",", ";").encode()),
@@ -78,9 +94,20 @@ def test_formats_are_read_alike(name, data, write, monkeypatch):
     assert plain(stream) == plain(stream) == EXPECTED
     assert [type(y) for _, y in stream] == [int] * 3
     assert [*stream.kinds.values()] == ["number", "category", "category", "boolean"]
-    if name in ("t.csv", "t.jsonl", "t.json"):
+    if "parquet" not in name:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
         assert plain(load_stream("-", categorical=["code"])) == EXPECTED
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of Unix")
+def test_named_pipe_is_read_once(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    for data in (TABLE.encode(), gzip.compress(TABLE.encode())):
+        writer = threading.Thread(target=path.write_bytes, args=(data,))
+        writer.start()
+        assert plain(load_stream(path, categorical=["code"])) == EXPECTED
+        writer.join()
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8-sig"])
@@ -160,8 +187,9 @@ def test_task_follows_from_the_target(write):
     ("content", "options", "message"),
     [
         ("a,target\n1,2,3\n", {}, "more fields than its header"),
-        ("a,target\n1,2\n1,2,3\n", {}, "Expected 2 fields in line 3, saw 3"),
-        ('a,target\n"1,2\n', {}, "EOF inside string.* --no-quotes"),
+        ("a,target\n1,2\n1,2,3\n", {}, r"row 2 \(line 3\) has 3 .* more fields than its header"),
+        ("a,target\n1,2\n1,2,\n", {}, r"row 2 \(line 3\) has 3 .* more fields than its header"),
+        ('a,target\n"1,2\n', {}, "quote of row 1 stays open; --no-quotes"),
         (f"a,target\n1,x\n1{400 * '0'},y\n", {}, r"row 2 .* in 'a', or one too large"),
         (b"\x89PNG,\r\n\x1a\n\xff,\xfe", {}, "byte 0x89 is not text in utf-8; --encoding"),
         ("a,target\n1,2\n", {"target": "targte"}, "no target column 'targte' .* mean 'target'"),
@@ -180,11 +208,14 @@ def test_task_follows_from_the_target(write):
         (archive("a.csv", "b.csv"), {}, "a zip archive of 2 files; convert one table to CSV"),
         (archive("xl/workbook.xml", "b.xml"), {}, "a file of Excel; convert"),
         ('{"a": 1, "b": 2}\n', {"separator": ";"}, "separator is for CSV files, but .* is JSON"),
-        ('{"a": [1], "y": 2}\n', {}, r"'a' must hold numbers, text or booleans, got \[1]"),
+        ('{"a": [1], "y": 2}\n', {}, "'a' must hold .* row 1 has a list; --drop=a l"),
         ("a,price\n" + "".join(f'1,"${i},037.50"\n' for i in range(100)), {}, "number alone"),
         (b"PK\x03\x04", {}, "not a zip file"),
         (gzip.compress(b"a,y\n1,2\n", mtime=0)[:9], {}, "ended before"),
-        ("a b y\n1 2 x\n2 3 y\n", {}, "--separator"),
+        ("a_b_y\n1_2_x\n2_3_y\n", {}, "--separator"),
+        ('{"a": [{"b": 1}], "c": {"d": [{"b": 1}]}}', {}, "arrays of objects, 'a', 'c.d'"),
+        ("@relation r\n@attribute a numeric\n@attribute y {p,q}\n@data\n{0 1}\n", {}, "sparse"),
+        (b"7z\xbc\xaf\x27\x1c", {}, "compressed in another way"),
         ("", {}, "empty"),
         ("a,y\n", {}, "no rows"),
         ("a,y\n,\n1,\n", {}, "--target"),

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from river_amf import evaluation
 from river_amf.evaluation.report import Report
 from river_amf.pages import along, predictions
 from river_amf.pages.charts import Look
@@ -67,7 +68,8 @@ def test_verdict_names_best_model(scores, expected):
     *task, a, b, c, d = scores.split()
     records = report("regression" if task else "classification", [*map(float, (a, b, c, d))])
     assert verdict(records).startswith(expected)
-    assert records.page.text.startswith(verdict(records))
+    behind = "third is not ahead of last" if expected.startswith("last") else verdict(records)
+    assert records.page.text.startswith(behind) and verdict(records) in records.page.text
 
 
 def test_verdict_is_about_complete_runs():
@@ -99,6 +101,22 @@ def test_scale_ignores_naive_baselines_and_beginning():
     assert "range" not in along.curves(report(), "log-loss", "").layout["yaxis"]
 
 
+def test_last_window_of_few_samples_is_not_drawn():
+    records = report()
+    assert records.curve("ours", "accuracy").index[-1] == N  # a window of 10 samples has 1
+    (line, *_) = along.curves(records, "accuracy", "").traces
+    assert line["x"][-1] == N - 1
+
+
+def test_dates_are_on_the_axis(tmp_path):
+    path = tmp_path / "days.csv"
+    days = [f"2024-{1 + i // 28:02}-{1 + i % 28:02},{i % 3},{i % 2}\n" for i in range(84)]
+    path.write_text("day,a,y\n" + "".join(days))
+    axis = along.curves(evaluation.report(path, "amf"), "accuracy", "").layout["xaxis"]
+    assert (axis["title"], axis["tickvals"][::5]) == ({"text": "day"}, [1, 84])
+    assert axis["ticktext"][::5] == ["2024-01-01", "2024-03-28"]
+
+
 def test_coverage_has_a_line_at_the_level():
     *_, level = section(report("regression"), "Prediction intervals").figures[0].traces
     assert (level["x"], level["y"]) == ([0, N], [0.9, 0.9])
@@ -108,7 +126,8 @@ def test_drift_is_marked_or_its_absence_stated():
     drift = section(report(), "Drift")
     (events,) = drift.figures
     assert (drift.text, events.layout["yaxis"]["ticktext"]) == ("", MODELS)
-    (diamonds,) = events.traces
+    (legend, diamonds) = events.traces
+    assert legend["name"] == "ADWIN found that errors had grown"
     assert (diamonds["x"], diamonds["y"]) == ([101], [1.0])
     steady = report()
     steady.curves["drifts"] = 0.0
@@ -119,7 +138,7 @@ def test_drift_is_marked_or_its_absence_stated():
 def test_relevance_scale_ignores_warm_up():
     table = pd.DataFrame({"b": np.full(100, 0.1), "<a>": 0.2})
     table.iloc[:5] = 1.0
-    figure = along.relevance("ours", table, 0)
+    figure = along.relevance(report(), "ours", table, 0)
     (heat,) = figure.traces
     assert (heat["zmin"], heat["zmax"]) == (0.0, 0.2)
     assert figure.layout["yaxis"]["ticktext"] == ["&lt;a&gt;", "b"] and heat["z"][0][-1] == 0.2

@@ -24,7 +24,8 @@ PIPES = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
 
 def rows_of(output):
     """Return the lines before a table, and its rows: the first cell -> column -> text."""
-    lines = [re.sub(r" ([KMG]?i?B)\b", r"_\1", line).split() for line in output.splitlines()]
+    lines = [re.sub(r" ([KMG]?i?B)\b", r"_\1", line) for line in output.splitlines()]
+    lines = [line.split() for line in lines if "is not ahead of" not in line]
     at = next(i for i, cells in enumerate(lines) if "us/sample" in cells)
     titles = lines[at] if "status" in lines[at] else lines[at][1:]
     named = [(cells[0], cells[1 : len(titles) + 1]) for cells in lines[at + 1 :]]
@@ -119,6 +120,23 @@ def test_evaluate_of_a_regressor(name, run, write):
     assert (rows["200"]["coverage"] != "-") == (name == "amf")
 
 
+def test_baseline_that_is_ahead_is_named(run, write):
+    rng = random.Random(1)
+    rents = sorted(f"{rng.lognormvariate(11, 0.6):06.0f}" for _ in range(40)) * 2
+    path = write("a,y\n" + "".join(f"{rng.random()},{y}.5\n" for y in rents))
+    for command, helps in (
+        (["evaluate", path, "--model", "knn", "--n-estimators", 3], "not take --n-estimators"),
+        (["evaluate", path], "--recent target"),
+        (["evaluate", path, "--recent", "target", "--limit", 75], "`river-amf compare`"),
+        (["compare", path, "--models", "amf"], "--shuffle mixes them."),
+    ):
+        status, output, lines = run(*command)
+        last = [*output.splitlines(), *lines][-1] if status else output.splitlines()[-1]
+        assert helps in last and (status or "is not ahead of last-value, which" in last)
+    path = write("a,y\n" + "".join(f"{i % 7},{i % 7 > 3}\n" for i in range(60)))
+    assert "ahead" not in run("evaluate", path)[1]
+
+
 def test_options_of_files_are_those_of_load_stream(run, tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes("# ö\n1;2\t-9\t1.001,5\tgröß\n3\tx;y\t--\tja\n".encode("latin-1"))
@@ -157,7 +175,9 @@ def test_help_and_version(run, monkeypatch):
     assert "usage: river-amf" in run("--help")[1]
     monkeypatch.setenv("COLUMNS", "80")
     shown = run("evaluate", "--help")[1]
-    assert "--dates" in shown and len(shown.splitlines()) <= 32
+    assert "--dates" in shown and "Examples:\n  river-amf e" in shown
+    assert len(shown.splitlines()) <= 45
+    assert "  linear             * linear regression" in run("models")[1]
     for command in ("evaluate", "inspect", "compare"):
         assert run(command)[2] == [f"river-amf: error: argument FILE: is missing; {EXAMPLE}"]
     assert run("--version")[:2] == (0, f"river-amf {river_amf.__version__}\n")
@@ -270,8 +290,8 @@ def test_bad_row_of_standard_input_keeps_the_results(tmp_path):
     command = [*COMMAND, "-", "--save", str(model), "--predictions", str(predictions)]
     done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True)
     assert done.returncode == 2
-    last = "row 1201 of standard input has 'oops' in 'a', which held numbers before"
-    assert done.stderr.splitlines()[-1] == f"river-amf: error: {last}"
+    last = "row 1201 of standard input has 'oops' in 'a', which held numbers before; numbers (or"
+    assert done.stderr.splitlines()[-1].startswith(f"river-amf: error: {last}")
     n_samples = int([*rows_of(done.stdout)[1]][-3])
     assert 1000 <= n_samples <= 1200
     assert river_amf.load(model).n_samples == n_samples

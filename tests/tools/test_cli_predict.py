@@ -74,12 +74,12 @@ def test_columns_that_differ_are_noted(write, tmp_path, run):
     ("n_labels", "titles"), [(3, ["p(c0)", "p(c1)", "p(c2)"]), (25, ["probability"])]
 )
 def test_labels_have_probabilities_up_to_twenty(n_labels, titles, write, tmp_path, run):
-    path = write(text("a,y", *(f"{i % n_labels},c{i % n_labels}" for i in range(100))))
+    path = write(text("a,y", *(f"{i % n_labels},c{-i % n_labels}" for i in range(100))))
     run("evaluate", path, "--predictions", tmp_path / "p.csv", "--save", tmp_path / "m")
     found, *_, last = cells((tmp_path / "p.csv").read_text())
     assert found == ["row", "target", "prediction", *titles]
     assert 0.0 < max(map(float, last[3:])) <= 1.0
-    assert {*cells(run("predict", tmp_path / "m", path)[1])[0]} == {*found}
+    assert cells(run("predict", tmp_path / "m", path)[1])[0] == found
 
 
 def test_rows_without_a_label_are_predicted(write, tmp_path, run):
@@ -92,6 +92,17 @@ def test_rows_without_a_label_are_predicted(write, tmp_path, run):
         assert titles[-3:] == ["prediction", "p(no)", "p(yes)"]
         assert [(row[0], row[-3]) for row in predicted] == [("1", "no"), ("2", "yes")]
         assert all(max(map(float, row[-2:])) > 0.5 for row in predicted)
+
+
+def test_options_that_are_given_win_over_those_of_the_model(write, tmp_path, run):
+    lines = [f"{i / 7:.2f};{'xy'[i % 3 > 0]}" for i in range(60)]
+    model, point = tmp_path / "m", write(text("a;y", *lines))
+    comma = write(text("a;y", *lines).replace(b".", b","), "comma.csv")
+    for path, other, name in ((point, comma, "decimal=,"), (comma, point, "decimal=.")):
+        assert run("evaluate", path, f"--decimal={path.read_text()[5]}", "--save", model)[0] == 0
+        expected = run("predict", model, path)[1]
+        assert f"--{name} reads" in run("predict", model, other)[2][-1]
+        assert run("predict", model, other, f"--{name}")[1] == expected
 
 
 @pytest.mark.parametrize("is_terminal", [True, False])

@@ -1,7 +1,10 @@
 """The command `river-amf inspect`: the class, parameters and trees of a saved model."""
 
+import os
 import pickle
 import re
+import shlex
+import threading
 
 import pandas as pd
 import pytest
@@ -53,6 +56,25 @@ def test_inspect_lists_the_columns_of_a_file(write, run):
         ["note", "words", "0", "2", "a"],
         ["y", "category", "0", "2", "x"],
     ]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes of Unix")
+def test_inspect_reads_a_pipe_once(tmp_path, run):
+    os.mkfifo(path := tmp_path / "pipe")
+    threading.Thread(target=path.write_text, args=("a,y\n" + "1,x\n2,z\n" * 9,)).start()
+    assert "2 labels (x 9, z 9)" in run("inspect", path)[1]
+
+
+@pytest.mark.parametrize("name", ["posted at", "it's", "co$t", "a;b", "x y, z", 'q"t', "(`m`)\\"])
+def test_what_a_note_names_can_be_pasted(name, write, run):
+    rows = [{name: f"Jan {i % 28 + 1} 2020", "b": i / 7, "y": i % 2} for i in range(60)]
+    for row in rows[::20]:
+        row["b"] = name
+    path = write(pd.DataFrame(rows).to_csv(index=False))
+    notes = run("inspect", path)[2]
+    options = [word for note in notes for word in shlex.split(re.search("(--.*) reads", note)[1])]
+    _, output, lines = run("inspect", path, *options)
+    assert lines == [] and "features: 1 date, 1 number" in output
 
 
 def test_inspect_refuses_other_files(tmp_path, run):
