@@ -443,7 +443,7 @@ class NaiveForest(GrowingForest):
         """Pool the trees; return probabilities of the labels seen so far, which sum to one."""
         if not self.labels:
             return {}
-        n_labels, self.lateness = len(self.labels), self.pending.lateness(self.n_learned)
+        n_labels, self.lateness = len(self.labels), self.current_lateness()
         of_trees = [tree.predict(self.encode(x, tree.tree_key))[:n_labels] for tree in self.trees]
         row = self.row(self.winsorize(self.checked(x)), {})
         others = self.linear_models.log_votes(row, n_labels)

@@ -436,10 +436,14 @@ class GrowingForest(Columns):
             return 0.0
         return math.fsum(tree.fading_share for tree in self.trees) / len(self.trees)
 
+    def current_lateness(self):
+        """Return how late labels are."""
+        return self.pending.lateness(self.n_learned)
+
     def learn_one(self, x, y, w=1.0):
         """Learn one sample of weight w; a weight of zero changes nothing."""
         columns = {column.index: column for column in self.columns.values()}
-        self.lateness = self.pending.lateness(self.n_learned)
+        self.lateness = self.current_lateness()
         late = self.pending.find(self.pending_row(x), self.n_learned, columns)
         self.is_late = late is not None
         if w > 0:

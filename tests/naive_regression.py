@@ -328,7 +328,7 @@ class NaiveRegressor(GrowingForest):
         """Return the prediction, noted until its target comes, and some quantiles."""
         if self.first_target is None:
             return [0.0, *(math.copysign(math.inf, q - 0.5) if q != 0.5 else 0.0 for q in qs)]
-        self.lateness = self.pending.lateness(self.n_learned)
+        self.lateness = self.current_lateness()
         tame = self.winsorize(self.checked(x))
         votes = self._votes(x)._replace(trends=self._trends(self.row(tame, self.places(tame))))
         law = self.stack.law(votes)
@@ -387,6 +387,10 @@ class NaiveRegressor(GrowingForest):
             sample = Sample(parts[t % 2], w, values, self.lateness)
             tree.learn(sample, self.intensities[t % 2], prediction, self.n_learned - delay)
         self.observe(filled, parts, w)
+
+    def current_lateness(self):
+        """Return how late labels are, 0 after a jump."""
+        return super().current_lateness() if abs(self.n_jumped) < JUMP else 0.0
 
     def has_jumped(self, target, then):
         """Count a late target that was far from its prediction; return whether there are many."""

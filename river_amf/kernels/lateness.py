@@ -15,6 +15,7 @@ from river_amf.state.layout import DELAY
 
 RATE = 0.02  # of the running mean
 AT_ONCE = 1.0  # a smaller mean counts as 0
+JUMP = 3  # late targets far above their predictions, less those below, after which a level jumped
 UNKNOWN = 1000.0  # after FEW samples, until a label has had a prediction
 FEW = 20
 MEMORIES = 5.0  # what adapts remembers at least so many times the lateness
@@ -25,8 +26,10 @@ LARGEST_DELAY = 100.0  # longer ones count as that, or too little would be learn
 
 @hot
 def lateness_of(counters: Record) -> float:
-    """Return how late labels are, in samples, 0 if they come at once."""
+    """Return how late labels are, in samples, 0 if they come at once, or the level has jumped."""
     lateness = counters["lateness"]
+    if abs(counters["n_jumped"]) >= JUMP:
+        return 0.0
     if lateness < 0.0:
         return UNKNOWN if counters["n_learned"] >= FEW else 0.0
     return lateness if lateness >= AT_ONCE else 0.0

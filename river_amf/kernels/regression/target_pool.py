@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.features.fading import decay_of, settled_sum
-from river_amf.kernels.lateness import kept_errors, slowed, slowed_decay
+from river_amf.kernels.lateness import JUMP, kept_errors, slowed, slowed_decay
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state import layout
@@ -40,7 +40,6 @@ NO_ERRORS = 1e-290  # mean square below which nothing is learned
 LARGEST_INPUT = 1e100  # in root mean squares
 MARGIN = 0.5  # how far predictions may leave the range of the voters, in ranges
 FAR = 4.0  # in scales; a late target with a larger error is a miss
-JUMP = 3  # number of misses, those above less those below, after which the level has jumped
 LEAF_VARIANCE_PENALTY = 4.0  # of the variance between leaves: the more of it, the less they count
 
 Recent = tuple[float, float, float]  # both means of recent errors, and the last target
