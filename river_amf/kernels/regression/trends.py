@@ -26,6 +26,7 @@ from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.target_pool import (
     ERROR_DECAY,
     OF_TRENDS,
+    count_size,
     count_square,
     learn_stack,
     stacked,
@@ -75,7 +76,8 @@ def follow_trends(
         votes[n_trees + N_TRENDS, i, LOCATION] = stacked(weights, voters, N_VOTERS, base)
     if learns:
         trend = votes[n_trees + N_TRENDS, i, LOCATION]
-        target = trend + winsorized(forest.stacks[OF_TRENDS], target - trend)
+        count_size(stack, target, target - trend, weight)
+        target = trend + winsorized(stack, target - trend)
         forest.tree_targets[0], forest.tree_targets[1] = target, target - trend
         counters, smooth = forest.counters[0], forest.trends[SMOOTH]
         lateness = context[LATENESS]
