@@ -25,6 +25,7 @@ PROFILE_DECAY = 0.9995
 
 # ridges
 FIRST_DECAY, SECOND_DECAY = 0.99, 0.9998
+PROFILE_WEIGHT_DECAY = 0.999
 VARIANCE_OF_CONSTANT = 1000.0
 
 # winsorizing
@@ -246,6 +247,7 @@ class Trends:
             self.stack.learn(base, voters, target - base, target - trend, w, lateness)
         for ridge, of_ridge in zip((self.first, self.second), inputs, strict=True):
             ridge.learn(of_ridge, target, w, lateness if ridge is self.first else 0.0)
+        self.first.weights[2::2] *= PROFILE_WEIGHT_DECAY**w
         self.profiles.learn(row, target, w)
         self.cosines.add(self.z(row))
         for j, value in row.numbers.items():

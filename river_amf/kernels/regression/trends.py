@@ -41,6 +41,7 @@ RAW, SMOOTH_TERMS, FAST_TERMS, VOTERS, STEP, SCALE = 0, 1, 2, 3, 4, 5
 FAST, SMOOTH = 0, 1  # the trends
 N_VOTERS = N_TRENDS + 1  # of the stack: the mean of the targets is one, too
 FAST_DECAY, SMOOTH_DECAY = 0.99, 0.9998
+PROFILE_COEFFICIENT_DECAY = 0.999  # or old ones would hold back the fast trend
 VARIANCE_OF_CONSTANT = 1000.0  # at first, as the first target may be far from all others
 COSINE_SCALE = 0.25
 
@@ -167,6 +168,10 @@ def learn_trend(
     size = gain * (target - dot(coefficients, x, n))
     for a in range(n):
         coefficients[a] += size * step[a]
+    if k == FAST:
+        faded = decay_of(PROFILE_COEFFICIENT_DECAY, weight)[0]
+        for a in range(2, n, 2):
+            coefficients[a] = settled_sum(faded * coefficients[a])
     kept = kept_share(decay, weight)
     shrink(covariance, VARIANCE_OF_CONSTANT, step, gain, kept, n, terms[SCALE])
 
