@@ -105,9 +105,10 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     -----
     The notes on `AMFClassifier` hold here, too: on trees, errors, threads and interrupts.
 
-    With linear models, an outlier among the targets does little harm: if it is further from the
-    trend than ten times the root mean square of about a hundred recent errors, it is clipped to
-    that distance before trees and linear models learn it.
+    A prediction is a mean, to which rare large targets belong. With linear models, an outlier does
+    little harm: it is clipped before trees and linear models learn it, at three times the distance
+    from the trend that about one target in 700 exceeds. What returns more often is learned, unless
+    it is more than 100,000 times as far from the target before as two targets usually are.
 
     Examples
     --------

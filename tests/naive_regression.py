@@ -365,7 +365,7 @@ class NaiveRegressor(GrowingForest):
         near, trend = target, 0.0  # the target, or what is learned of one too far from the trend
         if self.trends:
             trend = votes.trends[2]
-            near = trend + self.trends.stack.squares.winsorized(target - trend)
+            near = trend + self.trends.stack.sizes.winsorized(target - trend, target, w)
         parts = near, near - trend
         delay = self.n_learned - late.n_learned if late else 0
         law = None

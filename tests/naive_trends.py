@@ -25,24 +25,28 @@ PROFILE_DECAY = 0.9995
 
 # ridges
 FIRST_DECAY, SECOND_DECAY = 0.99, 0.9998
+PROFILE_WEIGHT_DECAY = 0.999
 VARIANCE_OF_CONSTANT = 1000.0
 
 # winsorizing
-ERROR_DECAY = 0.99
-ENOUGH = 20.0
-FARTHEST = 10.0
+ERROR_DECAY = 0.995
+SIZE_DECAY = 0.999
+FARTHEST = 3.0  # in sizes
+LARGEST_STEP = 1e5  # in median steps
 
 # stacks
 STACK_DECAY = 0.999
 STACK_RIDGE = 5.0
 LEAST_SQUARE = 1e-290
 RECENT_DECAYS = 0.3, 0.8
+MEAN_DECAY = 0.9995
 LEAF_VARIANCE_PENALTY = 4.0  # of the variance between leaves
 
 # intervals
 N_BINS = 128
 BIN_DECAY = 0.995
 KIND_DECAY = 0.9995  # of the squared errors of a kind of samples
+LARGEST_OF_KIND = 10.0  # in root mean squares
 NORMAL_WEIGHT = 10.0
 LEAST_SPREAD = 1e-12  # of a tree, in mean squared errors
 
@@ -64,11 +68,33 @@ class FadedMean:
         """Return the mean, 0 before the first value."""
         return self.total / self.weight if self.weight > 0 else 0.0
 
-    def winsorized(self, error):
-        """Limit an error to ten times the root of the mean of those squared before."""
-        if self.weight > ENOUGH and self.total > 0:
-            return clipped(error, FARTHEST * math.sqrt(self.mean()))
-        return error
+
+def settled(number):
+    """Return a number that shrinks, or 0 if it would be subnormal soon."""
+    return number if number > 1e-290 else 0.0
+
+
+class Sizes:
+    """The size that about one error in 700 exceeds: it doubles then, and fades."""
+
+    def __init__(self):
+        self.size = self.target = self.median_step = 0.0
+
+    def winsorized(self, error, target, w):
+        """Count an error, and limit it to three sizes."""
+        step, self.target = abs(target - self.target), target
+        growth = 2 ** min(w, 1)
+        if step > 0:
+            factor = growth if step > self.median_step else 1 / growth
+            self.median_step = settled(self.median_step * factor) if self.median_step else step
+        self.size = settled(self.size * SIZE_DECAY**w)
+        if abs(error) > self.size and step <= LARGEST_STEP * self.median_step:
+            self.size = growth * self.size or abs(error)
+        return self.limited(error)
+
+    def limited(self, error):
+        """Limit a number alike."""
+        return clipped(error, FARTHEST * self.size) if self.size > 0 else error
 
 
 class Profiles:
@@ -148,6 +174,7 @@ class Stack:
         self.products = np.zeros((n_voters, n_voters))  # C
         self.moments, self.weights = np.zeros(n_voters), np.zeros(n_voters)  # c and a
         self.squares = FadedMean(ERROR_DECAY)  # Q and W
+        self.sizes = Sizes()
 
     def predict(self, base, voters):
         """Predict, not far outside of the range of the voters."""
@@ -220,6 +247,7 @@ class Trends:
             self.stack.learn(base, voters, target - base, target - trend, w, lateness)
         for ridge, of_ridge in zip((self.first, self.second), inputs, strict=True):
             ridge.learn(of_ridge, target, w, lateness if ridge is self.first else 0.0)
+        self.first.weights[2::2] *= PROFILE_WEIGHT_DECAY**w
         self.profiles.learn(row, target, w)
         self.cosines.add(self.z(row))
         for j, value in row.numbers.items():
@@ -256,9 +284,10 @@ class Vote:
         self.has_leaves = has_leaves
         self.has_recent = recent is not None
         self.has_last = is_learned and recent == "target"
-        self.stack = Stack(2 + 2 * self.has_recent + 2 * has_trend + 3 * has_leaves)
+        self.stack = Stack(3 + 2 * self.has_recent + 2 * has_trend + 3 * has_leaves)
         self.last_stack = Stack(1)  # from the last target to all others
         self.errors = [FadedMean(decay) for decay in RECENT_DECAYS]
+        self.mean = FadedMean(MEAN_DECAY)  # of the targets
         self.last = 0.0
         self.bins = normal_bins()
         self.squares = {kind: FadedMean(KIND_DECAY) for kind in ("all", "new", "gap")}
@@ -290,7 +319,7 @@ class Vote:
             doubt = LEAF_VARIANCE_PENALTY * pvariance(leaves)
             agreement = squares / (squares + doubt) if squares > 0 else 0.0
             voters.append(base + agreement * (math.fsum(groups(leaves)) / 2 - base))
-        return voters
+        return [*voters, self.mean.mean()]
 
     def of_voters(self, votes):
         """Predict, without the last target."""
@@ -340,7 +369,7 @@ class Vote:
         if len(self.targets) > 20 and (by_itself > 0 or off == 0):
             square, usual = (off / by_itself) ** 2 if off else 0.0, self.squares["all"].mean()
             for kind in ("all", *votes.surprises):
-                limited = min(square, FARTHEST**2 * usual) if usual > 0 else square
+                limited = min(square, LARGEST_OF_KIND**2 * usual) if usual > 0 else square
                 self.squares[kind].add(limited, w_error)
         if scale > 0 or off == 0:  # an error without a scale has no unit
             u = off / scale if off else 0.0
@@ -349,16 +378,18 @@ class Vote:
             self.bins = kept * self.bins
             self.bins[min(math.floor(N_BINS // 2 * (s + 1)), N_BINS - 1)] += added
         base = self.base(votes)
-        error = self.stack.squares.winsorized(target - base)
+        error = self.stack.sizes.winsorized(target - base, target, w)
         if self.is_learned:
             self.stack.learn(base, self.voters(votes), error, error, w, lateness)
         else:
             self.stack.squares.add(error**2, w)
         for errors in self.errors:
             errors.add(error, w)
+        self.mean.add(base + error, w)
         if self.has_last:
-            last, limit = votes.recent[2], self.last_stack.squares.winsorized
-            distance, error = limit(p - last), limit(target - last)
+            last, sizes = votes.recent[2], self.last_stack.sizes
+            error = sizes.winsorized(target - last, target, w)
+            distance = sizes.limited(p - last)
             self.last_stack.learn(0.0, [distance], error, error, w, lateness)
             self.last = target
 

@@ -128,6 +128,8 @@ def stacks(arena: Arena, votes: Array) -> dict[str, Stack]:
             agreement = unit / (unit + doubt) if unit > 0.0 else 0.0
             agreed = base + agreement * (0.5 * (even + odd) - base)
             voters |= {"even leaves": even, "odd leaves": odd, "leaves that agree": agreed}
+        mean = _mean(counters["stacked_targets"], counters["stacked_weight"])
+        voters |= {"mean of recent targets": mean * one}
         result["voters"] = Stack(base, voters, weights[OF_VOTERS])
         if settings["has_last"]:
             together = {"all voters": result["voters"].predict()}

@@ -94,6 +94,8 @@ COUNTERS = _record(
     ("slow_errors", "f8"),
     ("slow_weight", "f8"),
     ("last_target", "f8"),
+    ("stacked_targets", "f8"),  # faded sum of the targets, as stacks learn them, and its weight
+    ("stacked_weight", "f8"),
     ("n_learned", "i8"),  # samples
     ("recent_weight", "f8"),  # faded sum of the weights of samples
     ("typical_weight", "f8"),  # faded mean of these weights, each counted by itself
@@ -203,6 +205,9 @@ STACK = _record(
     ("n_learned", "i8"),
     ("weight", "f8"),  # of the recent squared errors
     ("error_squares", "f8"),  # their weighted sum
+    ("size", "f8"),  # of errors that return: about one in 700 is larger
+    ("target", "f8"),  # the newest one
+    ("median_step", "f8"),  # between one target and the next, about
 )
 
 # One record per kind of rows: all, those with a new category, those that lack a usual number.
@@ -245,7 +250,7 @@ MEAN, SQUARES = 0, 1
 LOCATION, SPREAD, LOWER, UPPER = 0, 1, 2, 3
 LEAF = 2
 OF_VOTER = 3  # numbers in the prediction of a voter
-ANSWER = 9  # numbers in an answer, the last of which are scratch
+ANSWER = 10  # numbers in an answer, the last of which are scratch
 
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
 N_BINS = 16  # equal parts of the range of a number, each with a bucket; profiles are for their ends
@@ -260,7 +265,7 @@ N_TRENDS = 2
 N_TERM_ROWS = 6  # rows of inputs of trends, and of scratch space
 MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
 N_RECENT_ERRORS = 2  # means of recent errors that may be voters
-N_STACKED = 9  # voters of the largest stack
+N_STACKED = 10  # voters of the largest stack
 
 # The context of a sample that is learned: its number; the samples learned since its prediction, and
 # the place of that in the ring; how late labels have been; in a regression the numbers of its new

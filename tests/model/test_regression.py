@@ -198,6 +198,69 @@ def test_absurd_target_does_little_harm(outlier):
     assert median_error(model, rng, 1500, lambda i: 0.0) < before
 
 
+@pytest.mark.slow
+def test_slow_rotation_is_followed():
+    errors, t = [], np.linspace(0.0, 2.0 * np.pi, 6000)
+    for seed in range(1, 4):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(6000, 4))
+        y = 5 * np.cos(t) * X[:, 0] + 5 * np.sin(t) * X[:, 1] + rng.normal(0, 0.5, 6000)
+        model = AdaptiveAMFRegressor(seed=seed)
+        errors.append(np.abs(model.predict_then_learn_many(frame_of(X), y) - y)[3000:].mean())
+    assert np.mean(errors) < 0.46  # 0.40 with the coefficients known
+
+
+def frame_of(X):
+    return pd.DataFrame(X, columns=[*"abcd"])
+
+
+def share_of_mean(model, y, n_features=1):
+    """Return the mean of predictions made before each target, divided by that of the targets."""
+    X = pd.DataFrame(np.random.default_rng(7).random((len(y), n_features))).rename(columns=str)
+    return model.predict_then_learn_many(X, y)[1000:].mean() / y[1000:].mean()
+
+
+@pytest.mark.slow
+@kinds
+@pytest.mark.parametrize("linear", [False, True])
+@pytest.mark.parametrize("n", [50, 100, 200, 300])
+def test_rare_large_targets_count(kind, linear, n):
+    y = np.where(np.random.default_rng(n).random(12_000) < 1 / n, 1000.0, 0.0)
+    share = share_of_mean(kind(seed=1, linear=linear), y, n_features=1 + n % 3)
+    assert share == pytest.approx(1.0, abs=0.4 if n == 300 else 0.25)
+
+
+@pytest.mark.slow
+@kinds
+def test_claims_of_all_sizes_count(kind):
+    shares = []
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y = np.where(rng.random(12_000) < 0.02, rng.lognormal(6.5, 0.5, 12_000), 0.0)
+        shares.append(share_of_mean(kind(seed=seed, linear=True), y, n_features=3))
+    assert np.mean(shares) == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("glitch", "rows", "most"),
+    [
+        (-999.0, [*range(150, 12_000, 1200)], 0.54),  # 0.47 without any
+        (65535.0, [*range(150, 12_000, 1200)], 0.54),
+        (1e9, [7, *range(150, 12_000, 1200)], 0.54),
+        (1e9, [*range(7, 12_000, 97)], 1.0),
+    ],
+)
+def test_glitches_do_little_harm(glitch, rows, most):
+    rng = np.random.default_rng(2)
+    X = frame_of(rng.normal(size=(12_000, 4)))
+    y = 2 * X["a"] + np.sin(2 * X["b"]) + X["c"] * (X["d"] > 0) + rng.normal(0, 0.5, 12_000)
+    targets = y.copy()
+    targets.iloc[rows] = glitch
+    errors = (AdaptiveAMFRegressor(seed=1).predict_then_learn_many(X, targets) - y).abs()
+    assert errors[1000:].drop(rows, errors="ignore").mean() < most
+
+
 # Intervals ---------------------------------------------------------------------------------------
 
 

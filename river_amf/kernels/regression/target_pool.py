@@ -1,9 +1,9 @@
 """The vote of a regression: what the forest makes of its trees and trends (DESIGN.md: stacks).
 
 The voters are the trees with even indices, those with odd ones, the mean of both corrected by its
-recent errors, the trends, and the leaves of both groups: aggregation prefers prunings that predict
-well alone, which are shallower than those whose mean predicts best. A last stack weighs all that
-against the last target.
+recent errors, the trends, the leaves of both groups, and the mean of the targets: aggregation
+prefers prunings that predict well alone, which are shallower than those whose mean predicts best. A
+last stack weighs all that against the last target.
 
 A stack is a ridge regression of what a base misses on how far some voters are from it: with a base
 p and voters v_k it predicts p + sum_k a_k (v_k - p). The unit is the root mean square of recent
@@ -24,6 +24,7 @@ from river_amf.state.layout import LEAF, LOCATION, LOWER, N_ERRORS, N_TRENDS, SP
 
 ALL, NEW, GAP = 0, 1, 2  # kinds of rows
 KIND_DECAY = 0.9995  # of the squares of their errors
+LARGEST_OF_KIND = 10.0  # in root mean squares of all; larger errors count as that
 DECAY = 0.995  # of the errors counted
 HALF = N_ERRORS // 2
 LARGEST_PLACE = 1.0 - 0.25 / HALF  # of u / (1 + |u|) in an interval
@@ -33,9 +34,11 @@ LEAST_SQUARE = 1e-12  # of a tree's squared scale, relative to the recent square
 OF_VOTERS, OF_LAST, OF_TRENDS = 0, 1, 2  # the stacks
 STACK_DECAY = 0.999
 RIDGE = 5.0
-ERROR_DECAY = 0.99  # of the squared errors that the unit follows from
-ENOUGH = 20.0  # weight of these errors; before that, none is clipped
-LARGEST_ERROR = 10.0  # in root mean squares; larger ones are clipped to it
+ERROR_DECAY = 0.995  # of the squared errors that the unit follows from
+SIZE_DECAY = 0.999  # a size that doubles with each larger error: one in 1 / log2(1 / 0.999) = 693
+LARGEST_ERROR = 3.0  # in such sizes; larger ones are clipped to it
+LARGEST_STEP = 1e5  # in median steps of the targets; after a larger one, no size changes
+MEAN_DECAY = 0.9995  # of the mean of the targets
 NO_ERRORS = 1e-290  # mean square below which nothing is learned
 LARGEST_INPUT = 1e100  # in root mean squares
 MARGIN = 0.5  # how far predictions may leave the range of the voters, in ranges
@@ -86,7 +89,7 @@ def count_kinds(forest: Forest, error: float, scale: float, weight: float, conte
         return
     u = min(abs(error) / scale, LARGEST_INPUT) if error != 0.0 else 0.0
     usual = mean_square(forest.row_errors[ALL])
-    u = min(u, LARGEST_ERROR * math.sqrt(usual)) if usual > 0.0 else u
+    u = min(u, LARGEST_OF_KIND * math.sqrt(usual)) if usual > 0.0 else u
     count_square(forest.row_errors[ALL], u, weight, KIND_DECAY)
     if context[layout.IS_NEW] > 0.0:
         count_square(forest.row_errors[NEW], u, weight, KIND_DECAY)
@@ -196,7 +199,7 @@ def group_mean(forest: Forest, votes: Array, i: int, first: int, which: int) -> 
 def n_voters_of(forest: Forest) -> int:
     """Return the number of voters."""
     settings = forest.settings[0]
-    return 2 + settings["n_recent"] + len(forest.trends) + 3 * settings["has_leaves"]
+    return 2 + settings["n_recent"] + len(forest.trends) + 3 * settings["has_leaves"] + 1
 
 
 @helper
@@ -205,7 +208,7 @@ def take_voters(
 ) -> None:
     """Write the voters, given what was recent at the time."""
     # These are both groups of trees, their mean corrected by recent errors, the trends, both groups
-    # of leaves, and all leaves as far as they agree.
+    # of leaves, all leaves as far as they agree, and the mean of the targets.
     voters[0] = group_mean(forest, votes, i, 0, LOCATION)
     voters[1] = group_mean(forest, votes, i, 1, LOCATION)
     n = 2
@@ -220,6 +223,9 @@ def take_voters(
         voters[n + 1] = group_mean(forest, votes, i, 1, LEAF)
         distance = 0.5 * (voters[n] + voters[n + 1]) - base
         voters[n + 2] = base + agreement(forest, votes, i) * distance
+        n += 3
+    total, weight = forest.counters[0]["stacked_targets"], forest.counters[0]["stacked_weight"]
+    voters[n] = total / weight if weight > 0.0 else 0.0
 
 
 @hot
@@ -303,7 +309,9 @@ def learn_vote(
     if stack["n_learned"] > FEW_TARGETS:  # the first scales may be far too small
         count_kinds(forest, target - location, own_scale, trust, context)
     count_error(forest.errors, target - location, scale, trust)
-    error = winsorized(stack, target - mean_of_trees(forest, votes, i))
+    base = mean_of_trees(forest, votes, i)
+    count_size(stack, target, target - base, weight)
+    error = winsorized(stack, target - base)
     count_square(stack, error, weight, ERROR_DECAY)
     if forest.settings[0]["is_stacked"]:
         learn_stack(forest, OF_VOTERS, answer, n_voters_of(forest), error, weight, lateness)
@@ -313,7 +321,12 @@ def learn_vote(
         decay, gain = decay_of(SLOW_DECAY, weight)
         counters["slow_errors"] = settled_sum(decay * counters["slow_errors"]) + gain * error
         counters["slow_weight"] = decay * counters["slow_weight"] + gain
+        decay, gain = decay_of(MEAN_DECAY, weight)
+        total = decay * counters["stacked_targets"] + gain * (base + error)
+        counters["stacked_targets"] = settled_sum(total)
+        counters["stacked_weight"] = decay * counters["stacked_weight"] + gain
     if forest.settings[0]["has_last"]:
+        count_size(forest.stacks[OF_LAST], target, target - recent[2], weight)
         learn_last(forest, of_voters - recent[2], target - recent[2], weight, lateness)
         counters["last_target"] = target
 
@@ -331,13 +344,26 @@ def learn_last(
 
 
 @hot
+def count_size(stack: Record, target: float, error: float, weight: float) -> None:
+    """Let the size of errors that return double if one is larger, and fade."""
+    # Nothing returns from beyond LARGEST_STEP, however often, or a broken sensor is learned. Steps
+    # are the unit, as errors grow with what is learned.
+    growth, median = 2.0 ** min(weight, 1.0), stack["median_step"]
+    step, stack["target"] = abs(target - stack["target"]), target
+    if step > 0.0:
+        factor = growth if step > median else 1.0 / growth
+        stack["median_step"] = settled_sum(factor * median) if median > 0.0 else step
+    size = settled_sum(decay_of(SIZE_DECAY, weight)[0] * stack["size"])
+    if abs(error) > size and step <= LARGEST_STEP * stack["median_step"]:
+        size = growth * size if size > 0.0 else abs(error)
+    stack["size"] = size
+
+
+@hot
 def winsorized(stack: Record, error: float) -> float:
-    """Return an error, clipped if it is far larger than recent ones."""
-    weight, squares = stack["weight"], stack["error_squares"]
-    if weight > ENOUGH and squares > 0.0:
-        limit = LARGEST_ERROR * math.sqrt(squares / weight)
-        error = min(max(error, -limit), limit)
-    return error
+    """Return an error, clipped if it is far larger than those that return."""
+    limit = LARGEST_ERROR * stack["size"]
+    return min(max(error, -limit), limit) if limit > 0.0 else error
 
 
 @hot

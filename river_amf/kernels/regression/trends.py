@@ -26,6 +26,7 @@ from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.target_pool import (
     ERROR_DECAY,
     OF_TRENDS,
+    count_size,
     count_square,
     learn_stack,
     stacked,
@@ -40,6 +41,7 @@ RAW, SMOOTH_TERMS, FAST_TERMS, VOTERS, STEP, SCALE = 0, 1, 2, 3, 4, 5
 FAST, SMOOTH = 0, 1  # the trends
 N_VOTERS = N_TRENDS + 1  # of the stack: the mean of the targets is one, too
 FAST_DECAY, SMOOTH_DECAY = 0.99, 0.9998
+PROFILE_COEFFICIENT_DECAY = 0.999  # or old ones would hold back the fast trend
 VARIANCE_OF_CONSTANT = 1000.0  # at first, as the first target may be far from all others
 COSINE_SCALE = 0.25
 
@@ -75,7 +77,8 @@ def follow_trends(
         votes[n_trees + N_TRENDS, i, LOCATION] = stacked(weights, voters, N_VOTERS, base)
     if learns:
         trend = votes[n_trees + N_TRENDS, i, LOCATION]
-        target = trend + winsorized(forest.stacks[OF_TRENDS], target - trend)
+        count_size(stack, target, target - trend, weight)
+        target = trend + winsorized(stack, target - trend)
         forest.tree_targets[0], forest.tree_targets[1] = target, target - trend
         counters, smooth = forest.counters[0], forest.trends[SMOOTH]
         lateness = context[LATENESS]
@@ -165,6 +168,10 @@ def learn_trend(
     size = gain * (target - dot(coefficients, x, n))
     for a in range(n):
         coefficients[a] += size * step[a]
+    if k == FAST:
+        faded = decay_of(PROFILE_COEFFICIENT_DECAY, weight)[0]
+        for a in range(2, n, 2):
+            coefficients[a] = settled_sum(faded * coefficients[a])
     kept = kept_share(decay, weight)
     shrink(covariance, VARIANCE_OF_CONSTANT, step, gain, kept, n, terms[SCALE])
 
