@@ -36,7 +36,7 @@ def streams(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     monkeypatch.chdir(tmp_path)
     numbers = np.random.default_rng(1).normal(size=(300, 3))
-    for name, target in (("elec2", numbers[:, 0] > 0), ("fried", numbers[:, 0])):
+    for name, target in (("elec2", numbers[:, 0] > 0), ("fried", numbers[:, :2].sum(axis=1))):
         rows = [f"{a},{b % 7:.0f},{c},{y}" for (a, b, c), y in zip(numbers, target, strict=True)]
         with gzip.open(f"{name}.csv.gz", "wt") as file:
             file.write("\n".join(["a,day,c,target", *rows]))
