@@ -205,8 +205,8 @@ STACK = _record(
     ("n_learned", "i8"),
     ("weight", "f8"),  # of the recent squared errors
     ("error_squares", "f8"),  # their weighted sum
-    ("size", "f8"),  # of errors that return: about one in 700 is larger
-    ("target", "f8"),  # the newest one
+    ("usual_size", "f8"),  # of errors that return: about one in 700 is larger
+    ("newest_target", "f8"),
     ("median_step", "f8"),  # between one target and the next, about
 )
 

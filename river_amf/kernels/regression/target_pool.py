@@ -349,20 +349,20 @@ def count_size(stack: Record, target: float, error: float, weight: float) -> Non
     # Nothing returns from beyond LARGEST_STEP, however often, or a broken sensor is learned. Steps
     # are the unit, as errors grow with what is learned.
     growth, median = 2.0 ** min(weight, 1.0), stack["median_step"]
-    step, stack["target"] = abs(target - stack["target"]), target
+    step, stack["newest_target"] = abs(target - stack["newest_target"]), target
     if step > 0.0:
         factor = growth if step > median else 1.0 / growth
         stack["median_step"] = settled_sum(factor * median) if median > 0.0 else step
-    size = settled_sum(decay_of(SIZE_DECAY, weight)[0] * stack["size"])
+    size = settled_sum(decay_of(SIZE_DECAY, weight)[0] * stack["usual_size"])
     if abs(error) > size and step <= LARGEST_STEP * stack["median_step"]:
         size = growth * size if size > 0.0 else abs(error)
-    stack["size"] = size
+    stack["usual_size"] = size
 
 
 @hot
 def winsorized(stack: Record, error: float) -> float:
     """Return an error, clipped if it is far larger than those that return."""
-    limit = LARGEST_ERROR * stack["size"]
+    limit = LARGEST_ERROR * stack["usual_size"]
     return min(max(error, -limit), limit) if limit > 0.0 else error
 
 
