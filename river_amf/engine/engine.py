@@ -304,14 +304,10 @@ class Engine(Guarded):
         if self.learned.arena is None:
             prediction = self.predict_any(x)  # raises if the sample is not valid
             return [(prediction, *no_quantiles(level)) for level in levels]
-        # once each, as the same question again would be that of an equal row
-        answers = {level: self.raw_answer(x, level) for level in dict.fromkeys(levels)}
-        origin = labels.origin or 0.0
-        ends = {
-            q: (a[LOCATION] + origin, a[LOWER] + origin, a[UPPER] + origin)
-            for q, a in answers.items()
-        }
-        return [ends[level] for level in levels]
+        # once each, as the same level again would be that of another, equal row
+        by_level = {level: self.raw_answer(x, level) for level in dict.fromkeys(levels)}
+        answers, origin = (by_level[level] for level in levels), labels.origin or 0.0
+        return [(a[LOCATION] + origin, a[LOWER] + origin, a[UPPER] + origin) for a in answers]
 
     predict_quantiles = exclusive(quantiles)
 

@@ -194,7 +194,7 @@ def _copies(columns: _Columns) -> str | None:
 
 
 def _is_copy(c: Facts, values: pd.Series) -> bool:
-    """Return whether values tell a target: each of its labels has one, or they are in a line."""
+    """Return whether values determine a target: one for each label, or all on a line."""
     assert c.target is not None
     pairs = pd.DataFrame({"x": values, "y": c.target.reindex(values.index)}).dropna()
     n, n_targets = (pairs[name].nunique() for name in ("x", "y"))

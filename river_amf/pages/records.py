@@ -15,7 +15,7 @@ from river_amf.pages.charts import Look, looks, plotly_text
 
 Tables = Mapping[str, pd.DataFrame]  # by the name of the model
 
-_LEAST = 20  # samples that tell whether a model is ahead
+_LEAST = 20  # samples before a model can be said to be behind
 _OTHERS = "`river-amf compare` shows what other models do"
 _TO_TRY = {
     "last-value": "adaptive with recent='target' (--recent target) learns from the last ones; where"

@@ -117,13 +117,18 @@ def test_other_files_are_refused_and_left(tmp_path, spoil, kind, message):
     assert (path.is_file() and path.read_bytes()) == before
 
 
+def update(folder, edit):
+    """Edit the database of a folder of keys."""
+    with sqlite3.connect(folder / "models.sqlite") as database:
+        database.execute(f"UPDATE {edit}")
+    database.close()
+
+
 @pytest.mark.parametrize("blob", ["'text'", "substr(model, 1, 100)"])
 def test_model_that_cannot_be_read(tmp_path, blob):
     with opened(tmp_path) as model:
         learn(model, "ab")
-    with sqlite3.connect(tmp_path / "models.sqlite") as database:
-        database.execute(f"UPDATE models SET model = {blob} WHERE key = '\"a\"'")
-    database.close()
+    update(tmp_path, f"models SET model = {blob} WHERE key = '\"a\"'")
     with opened(tmp_path) as model:
         with pytest.raises(FileError, match=r"models\.sqlite: the model of the key \"a\" can"):
             model["a"]
@@ -142,9 +147,7 @@ def test_model_that_cannot_be_read(tmp_path, blob):
 def test_edited_rows_are_refused(tmp_path, edit):
     with opened(tmp_path) as model:
         learn(model, "ab")
-    with sqlite3.connect(tmp_path / "models.sqlite") as database:
-        database.execute(f"UPDATE {edit}")
-    database.close()
+    update(tmp_path, edit)
     with pytest.raises(FileError, match=r"models\.sqlite is damaged"), opened(tmp_path) as model:
         learn(model, "c")
         model.remove_unused(1)

@@ -87,9 +87,7 @@ def follow_trends(
             base = take_voters(forest, votes, i, voters)
             for k in range(N_VOTERS):
                 voters[k] -= base
-            learn_stack(
-                forest, OF_TRENDS, voters, N_VOTERS, target - base, weight, context[LATENESS]
-            )
+            learn_stack(forest, OF_TRENDS, voters, N_VOTERS, target - base, weight, lateness)
         counters["least_target"] = min(counters["least_target"], target)
         counters["largest_target"] = max(counters["largest_target"], target)
         for k in range(N_TRENDS):
