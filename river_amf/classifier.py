@@ -78,12 +78,12 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         pool[^5]. Its weights for trees and labels follow the gradient of the log-loss, one step per
         sample. Its probabilities are close to frequencies.
     linear
-        Whether a learned vote combines four linear models with the trees, each with a weight of its
-        own. The first is a logistic regression on the standardized features and the categories[^6].
-        The second is one on 100 random cosines of the features[^7], compared with the recent past;
-        with `absent="zero"`, one on all words takes its place. The last two are additive models,
-        whose inputs are how frequent each label is at such values of each feature; one of them uses
-        cosines, too. `linear` has no effect with `vote="mean"`.
+        Whether a learned vote combines three other models with the trees, each with a weight of its
+        own. The first is a perceptron with one hidden layer[^6], which also sees how features
+        compare with the recent past. The others are additive models, whose inputs are how frequent
+        each label is at such values of each feature; one of them also uses 100 random cosines of
+        the features[^7]. With `absent="zero"` there is also a logistic regression on all words.
+        `linear` has no effect with `vote="mean"`.
     fading_factor
         For streams that drift: each node keeps a second set of label counts[^4], which is
         multiplied by this factor, in (0, 1), at every visit. The node predicts a mixture of both,

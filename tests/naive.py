@@ -157,25 +157,6 @@ class Mixture:
 # The forest
 
 
-def correlation_ratio(values, labels, weights):
-    """Return the fraction of the values' variance that the classes explain, 1 - within / total."""
-
-    def scatter(v, w):
-        return float(np.sum(w * (v - np.sum(w * v) / np.sum(w)) ** 2))
-
-    v, w = np.array(values, dtype=float), np.array(weights, dtype=float)
-    with np.errstate(all="ignore"):  # values like 1e200
-        v = v - v[0]  # equal values then stay exactly equal
-        total = scatter(v, w)
-        if total == 0 or not math.isfinite(total):
-            return 0.0
-        within = 0.0
-        for label in dict.fromkeys(labels):
-            of_class = np.array([other == label for other in labels])
-            within += scatter(v[of_class], w[of_class])
-    return min(max(1 - within / total, 0.0), 1.0)
-
-
 def corrected_tau(buckets, labels, weights):
     """Return Goodman and Kruskal's tau of the label given the bucket, less what is by chance."""
     w = np.array(weights, dtype=float)
@@ -197,8 +178,7 @@ def corrected_tau(buckets, labels, weights):
 
 def relevance(buckets, values, labels, weights):
     """Return the relevance of a feature to the label, from 0 to 1 (DESIGN.md: relevance)."""
-    tau = corrected_tau(buckets, labels, weights)
-    return tau if values is None else max(correlation_ratio(values, labels, weights), tau)
+    return corrected_tau(buckets, labels, weights)
 
 
 @dataclass(eq=False)

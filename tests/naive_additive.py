@@ -17,10 +17,9 @@ from naive_linear_models import (
     LEAST_LOG_P,
     N_COSINES,
     SLOW,
-    CosineModel,
     Cosines,
-    LinearModel,
     NumberStandard,
+    Perceptron,
     log_softmax,
 )
 
@@ -148,9 +147,9 @@ class AdditiveModel:
         n_cosines = COSINES_OF_SLOT if self.cosines else 0
         return [1 + 2 * q + min(n_cosines * q, N_COSINES) for q in range(n_slots + 1)]
 
-    def grow(self, n_columns, n_labels):
+    def grow(self, row, n_labels):
         """Begin with the inputs of new columns, and with new labels."""
-        *places, n = self.places(min(n_columns, N_SLOTS))
+        *places, n = self.places(min(row.n_columns, N_SLOTS))
         n_before, n_new = len(self.weights), n - self.weights.shape[1]
         self.weights = np.pad(self.weights, ((0, n_labels - n_before), (0, n_new)))
         for place in places:
@@ -164,10 +163,10 @@ class AdditiveModel:
         terms = self.profiles.terms(row, len(inputs))
         for j in range(row.n_columns):
             place = places[j % N_SLOTS]
-            inputs[:, place] += z.get(j, 0.0)
+            inputs[:, place] += z[SLOW].get(j, 0.0)
             inputs[:, place + 1] += terms[:, j]
         if self.cosines:
-            cosines = iter(self.cosines.standardized(z))
+            cosines = iter(self.cosines.standardized(z[SLOW]))
             for place, following in itertools.pairwise([*places, n]):
                 for i in range(place + 2, following):
                     inputs[:, i] = next(cosines)
@@ -194,45 +193,46 @@ class AdditiveModel:
                 kept = EVIDENCE_DECAY**weight
                 self.covariance = with_evidence(before, x, h, kept, VARIANCE_OF_CONSTANT)
         if self.cosines:
-            self.cosines.add(z)
+            self.cosines.add(z[SLOW])
 
 
 class LinearModels:
-    """All linear experts of a forest, and the standards that they share.
+    """All experts of a forest, and the standards that they share.
 
-    `keys` has one for each, or is empty. The last two are additive; those before them but the first
-    are on cosines at the fast timescale.
+    `keys` has one for each, or is empty: the perceptron, and two additive ones.
     """
 
     def __init__(self, keys):
         self.standards = {SLOW: {}, FAST: {}}
         self.profiles = LabelProfiles(self.standards[SLOW])
-        self.timescales, self.linear_models = [], []
+        self.linear_models = []
         if keys:
-            self.timescales = [SLOW, *[FAST] * (len(keys) - 3), SLOW, SLOW]
-            self.linear_models = [LinearModel(), *map(CosineModel, keys[1:-2])]
+            self.linear_models = [Perceptron(keys[0], self.profiles)]
             self.linear_models += [AdditiveModel(self.profiles, key) for key in (None, keys[-1])]
 
-    def z(self, row, timescale):
-        """Standardize the numbers of a sample, by column."""
-        standards, new = self.standards[timescale], NumberStandard(timescale)
-        return {j: standards.get(j, new).z(value) for j, value in row.numbers.items()}
+    def z(self, row):
+        """Standardize the numbers of a sample, by timescale and column."""
+        return {
+            timescale: {
+                j: standards.get(j, NumberStandard(timescale)).z(value)
+                for j, value in row.numbers.items()
+            }
+            for timescale, standards in self.standards.items()
+        }
 
     def log_votes(self, row, n_labels):
         """Return max(l_c, -7) of each linear expert, for the labels seen so far."""
         votes = []
-        for linear_model, timescale in zip(self.linear_models, self.timescales, strict=True):
-            linear_model.grow(row.n_columns, n_labels)
-            log_p = linear_model.log_proba(
-                linear_model.inputs(row, self.z(row, timescale)), n_labels
-            )
+        for linear_model in self.linear_models:
+            linear_model.grow(row, n_labels)
+            log_p = linear_model.log_proba(linear_model.inputs(row, self.z(row)), n_labels)
             votes.append([max(of_label, LEAST_LOG_P) for of_label in log_p])
         return votes
 
     def learn(self, row, label, weight, n_labels):
         """Let each linear expert learn the sample, then count its numbers and categories."""
-        for linear_model, timescale in zip(self.linear_models, self.timescales, strict=True):
-            linear_model.learn(row, self.z(row, timescale), label, weight, n_labels)
+        for linear_model in self.linear_models:
+            linear_model.learn(row, self.z(row), label, weight, n_labels)
         self.profiles.learn(row, label, weight)
         for timescale, standards in self.standards.items():
             for j, value in row.numbers.items():

@@ -1,16 +1,13 @@
-"""The slow, obvious reference of the linear experts (DESIGN.md: linear experts).
+"""The slow, obvious reference of the perceptron, and of what other experts share with it.
 
-A linear expert is a multinomial logistic regression that learns the stream beside the trees. It
-keeps its weights by the name of their input: one that is new has weight 0. What is defined step by
-step (means, variances, weights) is updated in place, one number at a time.
+See DESIGN.md: perceptron, standards, random Fourier features.
 """
 
 import math
-from collections import defaultdict
 
 import numpy as np
 
-from river_amf.state.arena import draw_directions, draw_phases
+from river_amf.state.arena import draw_directions, draw_phases, draw_weights
 
 # standardization
 SLOW, FAST = 0.001, 0.03  # rates of the two timescales
@@ -24,15 +21,17 @@ LARGEST_DEVIATION = 1e150  # its square is still finite
 # cosines
 N_COSINES = 100
 LEAST_SPREAD = 1e-20  # of a cosine: with less variance, it is constant
-WIDTH = 0.5  # standard deviation of the directions
 FEW_FEATURES = 8  # with more, the directions become shorter
 
-# learning
-FADING = 0.999  # of the sums of squared gradients
-LEAST_SQUARES = 1e-100
+# perceptron
+N_UNITS = 64
+MOST_INPUTS = 256
+FIRST_BIAS = np.float32(0.1)
+FIRST_SPREAD = 0.01  # of the weights of a label
+HIDDEN_STEP, OUTPUT_STEP = np.float32(0.1), np.float32(0.2)
+FADING = np.float32(0.999)  # of the sums of squared gradients
+LEAST_SQUARES = np.float32(1e-30)
 LEAST_GRADIENT = 0.01  # labels with a smaller one take no step
-LINEAR_STEP, COSINE_STEP = 0.3, 0.1
-FEW_INPUTS = 12  # with more features, the steps on them become shorter
 
 # vote
 LEAST_LOG_P = -7.0
@@ -106,48 +105,90 @@ def log_softmax(scores):
     return [s - largest - log_sum for s in scores]
 
 
-class LinearModel:
-    """A multinomial logistic regression, learned by AdaGrad whose sums of squares fade."""
+class Perceptron:
+    """One layer of rectified linear units, in float32, learned by AdaGrad whose squares fade.
 
-    def __init__(self):
+    The first input and the first unit are 1. The other inputs have numbers, in the order in which
+    they came: those of a number are z at both timescales, those of a category its profiles.
+    """
+
+    def __init__(self, key, profiles):
+        self.key, self.profiles = key, profiles
         self.vote_weight = FIRST_WEIGHT
-        self.weights = defaultdict(float)
-        self.squares = defaultdict(lambda: 1.0)
+        self.numbers = {}  # by column, and timescale or label
+        self.hidden, self.output = [np.zeros(N_UNITS, np.float32)], []
+        self.hidden_squares, self.output_squares = [ones(N_UNITS)], []
 
-    def grow(self, n_columns, n_labels):
-        """Begin with new columns and labels: their weights are 0."""
-
-    def step(self, row):
-        """Return h."""
-        return LINEAR_STEP * min(1.0, math.sqrt(FEW_INPUTS / max(row.n_columns, 1)))
+    def grow(self, row, n_labels):
+        """Draw the first weights of new inputs and labels."""
+        n_profiles = n_labels if n_labels > 2 else 1  # those of two labels are opposite
+        for j in range(row.n_columns):
+            for part in (SLOW, FAST) if j in row.numbers else range(n_profiles):
+                self.numbers.setdefault((j, part), len(self.numbers))
+        n_inputs = len(self.numbers)
+        drawn = draw_weights(self.key, 0, min(n_inputs, MOST_INPUTS))
+        for first in drawn[len(self.hidden) - 1 :]:
+            self.hidden.append((math.sqrt(2 / n_inputs) * first).astype(np.float32))
+            self.hidden_squares.append(ones(N_UNITS))
+        for c in range(len(self.output), n_labels):
+            self.output.append((FIRST_SPREAD * draw_weights(self.key, 1 + c, 1)[0]).astype("f4"))
+            self.output[c][0] = 0
+            self.output_squares.append(ones(N_UNITS))
 
     def inputs(self, row, z):
-        """Return the inputs of a sample by name; z holds its standardized numbers by column."""
-        one_hot = dict.fromkeys(row.categories.items(), 1.0)  # by column and place
-        return {"intercept": 1.0, **z, **one_hot}
+        """Return the inputs; those beyond the 256th are added to the first ones."""
+        inputs = [1.0, *[0.0] * (len(self.hidden) - 1)]
+        terms = self.profiles.terms(row, len(self.output))
+        for (j, part), number in self.numbers.items():
+            value = z[part].get(j, 0.0) if j in row.numbers else terms[part, j]
+            inputs[1 + number % MOST_INPUTS] += value
+        return np.array(inputs, np.float32)
+
+    def units(self, inputs):
+        """Return the values of the hidden units."""
+        units = np.full(N_UNITS, FIRST_BIAS)
+        for x, weights in zip(inputs, self.hidden, strict=True):
+            units += x * weights
+        return np.append(ones(1), np.maximum(units[1:], 0))
 
     def log_proba(self, inputs, n_labels):
         """Return l_c, the log-probability of each label seen so far."""
-        return log_softmax(
-            [
-                math.fsum(self.weights.get((c, i), 0.0) * u for i, u in inputs.items())
-                for c in range(n_labels)
-            ]
-        )
+        units, scores = self.units(inputs), []
+        for weights in self.output:
+            sums = np.zeros(4, np.float32)
+            for products in (weights * units).reshape(-1, 4):
+                sums += products
+            scores.append(float((sums[0] + sums[1]) + (sums[2] + sums[3])))
+        return log_softmax(scores)
 
     def learn(self, row, z, label, weight, n_labels):
         """Take a step along the gradient of the log-probability of a label."""
         inputs = self.inputs(row, z)
-        present = {i: u for i, u in inputs.items() if u != 0}
+        units, back = self.units(inputs), np.zeros(N_UNITS, np.float32)
         for c, log_p in enumerate(self.log_proba(inputs, n_labels)):
             gradient = math.exp(log_p) - (c == label)
             if abs(gradient) < LEAST_GRADIENT:
                 continue
-            gradient *= weight
-            for i, u in present.items():
-                squares = FADING * self.squares[c, i] + (gradient * u) ** 2
-                self.squares[c, i] = max(squares, LEAST_SQUARES)
-                self.weights[c, i] -= self.step(row) * gradient * u / math.sqrt(self.squares[c, i])
+            slope = np.float32(weight * gradient)
+            back += slope * self.output[c]
+            take_step(self.output[c], self.output_squares[c], OUTPUT_STEP, slope * units, units > 0)
+        learns = (units > 0) & (back != 0) & (np.arange(N_UNITS) > 0)
+        for i, x in enumerate(inputs):
+            if x != 0:
+                gradients = np.where(learns, x * back, np.float32(0))
+                take_step(self.hidden[i], self.hidden_squares[i], HIDDEN_STEP, gradients, learns)
+
+
+def ones(n):
+    """Return ones in float32."""
+    return np.ones(n, np.float32)
+
+
+def take_step(weights, squares, step, gradients, learns):
+    """Move weights by a step, and count the squares of the gradients of those that learn."""
+    faded = np.maximum(FADING * squares + gradients * gradients, LEAST_SQUARES)
+    squares[:] = np.where(learns, faded, squares)
+    weights -= step * gradients / np.sqrt(squares)
 
 
 class Cosines:
@@ -177,24 +218,3 @@ class Cosines:
         """Count the cosines."""
         for standard, h in zip(self.standards, self.at(z), strict=True):
             standard.add(h)
-
-
-class CosineModel(LinearModel):
-    """The same on cosines of the numbers."""
-
-    def __init__(self, key):
-        super().__init__()
-        self.cosines = Cosines(key, N_COSINES, WIDTH)
-
-    def step(self, row):
-        """Return h."""
-        return COSINE_STEP
-
-    def inputs(self, row, z):
-        """Return 1 and the standardized cosines."""
-        return {"intercept": 1.0, **dict(enumerate(self.cosines.standardized(z)))}
-
-    def learn(self, row, z, label, weight, n_labels):
-        """Take a step, then count the cosines."""
-        super().learn(row, z, label, weight, n_labels)
-        self.cosines.add(z)

@@ -40,7 +40,7 @@ from river_amf.kernels import DONE, OPEN, RELEASED, RESTARTED, UNOPENED
 from river_amf.state.arena import EncodedBlock
 
 _MIN_CHUNK_ROWS = 16  # fewer ordinary rows in a row are faster one by one
-_ADDITIVE_COST = 8  # of the additive experts together, in trees
+_EXPERTS_COST = 8  # of all experts together, in trees
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
 
@@ -333,9 +333,9 @@ def _calls(
             missing.add(kind)
 
     lengths = arena.capacities
-    costs = np.arange(1 + lengths["tree"] + lengths["gradient_model"])  # up to each part
-    if lengths["gradient_model"]:
-        costs = np.append(costs, costs[-1] + _ADDITIVE_COST)
+    costs = np.arange(1 + lengths["tree"])  # up to each part
+    if lengths["linear_model"]:
+        costs = np.append(costs, costs[-1] + _EXPERTS_COST)
     n_threads = max(min(len(costs) - 1, _n_cores() if n_jobs == -1 else n_jobs), 1)
     n_threads = n_threads if block.chunk >= _WORTH_THREADS else 1
     shares = [costs[-1] * k / n_threads for k in range(n_threads + 1)]

@@ -86,8 +86,7 @@ def n_experts_of(parameters: Parameters) -> tuple[int, int]:
         return 0, 0
     if parameters._task == layout.REGRESSION:
         return 0, layout.N_TRENDS
-    n_gradient_models = 1 if has_words(parameters) else 2  # no fast cosines of words
-    return n_gradient_models + layout.N_ADDITIVE, 0
+    return 1 + layout.N_ADDITIVE, 0
 
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:

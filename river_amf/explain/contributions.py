@@ -21,17 +21,17 @@ from river_amf.explain import experts
 from river_amf.explain.experts import (
     ADDITIVE,
     FAST,
-    FAST_COSINES,
+    PERCEPTRON,
     SMOOTH,
     ExpertOutputs,
     of_trees,
     stacks,
     within,
 )
-from river_amf.explain.linear_weights import COSINES, cosine_places, inputs_of
+from river_amf.explain.linear_weights import COSINES, cosine_places, inputs_of, profiles_of
 from river_amf.explain.trees import Ensemble, forest_of
 from river_amf.inputs.invalid import in_row
-from river_amf.kernels.classification import additive_models, linear_models
+from river_amf.kernels.classification import additive_models, perceptron
 from river_amf.kernels.features.standardization import (
     LARGEST_SCORE,
     LEAST_SPREAD,
@@ -40,7 +40,14 @@ from river_amf.kernels.features.standardization import (
 from river_amf.kernels.regression import trends
 from river_amf.parameters import one_of
 from river_amf.state.arena import Arena
-from river_amf.state.layout import LOCATION, N_COSINES, N_TRENDS, N_WAVES, REGRESSION
+from river_amf.state.layout import (
+    LOCATION,
+    N_TRENDS,
+    N_WAVES,
+    REGRESSION,
+    input_at,
+    n_profiles_of,
+)
 
 Array = NDArray[Any]
 
@@ -355,32 +362,48 @@ def _of_linear_models(
             of_model[0] += value * np.atleast_1d(weights)[:width]
     if SMOOTH in parts:
         weights = arena.smooth[0, 1 : 1 + N_WAVES, None]
-        _add_cosines(arena, 0, trends.COSINE_SCALE, z[0], weights, parts[SMOOTH])
+        _add_cosines(arena, trends.COSINE_SCALE, z[0], weights, parts[SMOOTH])
     if ADDITIVE[1] in parts:
         weights = arena.smooth_weights[:width, cosine_places(1, len(forest._features))].T
-        scale = additive_models.COSINE_SCALE
-        _add_cosines(arena, len(arena.phases) - 1, scale, z[0], weights, parts[ADDITIVE[1]])
-    if FAST_COSINES in experts.vote_weights(arena):
-        constants, weights = np.split(arena.linear_coefficients[1, :width].T, [1])
-        parts[FAST_COSINES] = np.zeros((2 + len(names), width))
-        parts[FAST_COSINES][0] = constants[0]
-        scale, weights = linear_models.COSINE_SCALE, weights[:N_COSINES]
-        _add_cosines(arena, 0, scale, z[1], weights, parts[FAST_COSINES])
+        _add_cosines(arena, additive_models.COSINE_SCALE, z[0], weights, parts[ADDITIVE[1]])
+    if len(arena.linear_models):
+        parts[PERCEPTRON] = np.zeros((2 + len(names), width))
+        _add_units(forest, outputs, parts[PERCEPTRON])
     return parts
 
 
-def _add_cosines(
-    arena: Arena, draw: int, scale: float, z: Array, weights: Array, parts: Array
-) -> None:
+def _add_units(forest: Ensemble, outputs: ExpertOutputs, parts: Array) -> None:
+    """Add the parts of the hidden units of the perceptron."""
+    # With b the sum of a unit for inputs of 0, s what the features add to it, and f(t) = max(t, 0),
+    # f(b + s) - f(b) is shared in proportion, as those of cosines are.
+    arena, n_labels = forest._arena, parts.shape[1]
+    hidden, output = (
+        getattr(arena, f"{name}_weights").astype(float) for name in ("hidden", "output")
+    )
+    profiles, n_profiles = profiles_of(forest, outputs), n_profiles_of(n_labels)
+    added = np.zeros((len(profiles), hidden.shape[1]))
+    for j, is_categorical in enumerate(forest._features.is_categorical):
+        values = profiles[j, :n_profiles] if is_categorical else outputs.standardized[:2, j]
+        for value, number in zip(values, arena.input_numbers[j], strict=False):
+            added[j] += value * hidden[input_at(int(number))]
+    first, s = perceptron.FIRST_BIAS + hidden[0], added.sum(axis=0)
+    slopes = np.where(s == 0.0, 0.0, np.maximum(first + s, 0.0) - np.maximum(first, 0.0))
+    slopes[1:] /= np.where(s == 0.0, 1.0, s)[1:]
+    slopes[0], weights = 0.0, output[:n_labels].T
+    parts[0] += weights[0] + np.maximum(first[1:], 0.0) @ weights[1:]
+    parts[1 : 1 + len(added)] += (slopes * added) @ weights
+
+
+def _add_cosines(arena: Arena, scale: float, z: Array, weights: Array, parts: Array) -> None:
     """Add the parts of random Fourier features with weights of shape (n_cosines, n_columns)."""
     # With u_j the part of feature j in the argument s, cos(phi + s) - cos(phi) is shared in
     # proportion to u_j: their quotient by s is -sin(phi + s / 2) sin(s / 2) / (s / 2).
     settings, n_cosines = arena.settings[0], len(weights)
     n_features, n_numeric = int(settings["n_features"]), settings["n_numeric"]
     scale *= math.sqrt(MOST_DIRECTIONS / max(n_numeric, MOST_DIRECTIONS))
-    arguments = scale * z[:n_features, None] * arena.directions[draw, :n_features, :n_cosines]
-    total, phases = arguments.sum(axis=0), arena.phases[draw, :n_cosines]
-    means, variances = arena.cosines[draw, :, :n_cosines]
+    arguments = scale * z[:n_features, None] * arena.directions[0, :n_features, :n_cosines]
+    total, phases = arguments.sum(axis=0), arena.phases[0, :n_cosines]
+    means, variances = arena.cosines[0, :, :n_cosines]
     are_constant = variances <= LEAST_SPREAD
     weights = weights / np.sqrt(np.where(are_constant, math.inf, variances))[:, None]
     slopes = -np.sin(phases + 0.5 * total) * np.sinc(total / (2.0 * math.pi))
@@ -435,7 +458,9 @@ def _of_pool(forest: Ensemble, outputs: ExpertOutputs, names: list[Any]) -> tupl
     for v, (model, weight) in enumerate(experts.vote_weights(arena).items(), start=n_trees):
         vote = outputs.votes[v, :n_labels]
         parts += weight * of_models[model]
-        parts[-1] += weight * (np.maximum(vote, kernels.LINEAR_FLOOR) - vote)
+        bounded = np.maximum(vote, kernels.LINEAR_FLOOR)
+        scores = of_models[model].sum(axis=0)  # which a perceptron rounds to float32
+        parts[-1] += weight * (bounded - (scores - scores.mean() + vote.mean()))
     return of_trees, parts
 
 

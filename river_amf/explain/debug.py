@@ -85,7 +85,7 @@ def _of_labels(forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame)
     if learns_vote := arena.settings["learns_vote"][0]:
         title = (
             "Experts (log P(label) = bias + sum of weight x log p + constant; "
-            f"log(p + {VOTE_FLOOR}) of trees, log p >= {LINEAR_FLOOR:g} of linear models)"
+            f"log(p + {VOTE_FLOOR}) of trees, log p >= {LINEAR_FLOOR:g} of the others)"
         )
         weights = dict(zip(of_trees.index, arena.trees["vote_weight"], strict=True))
         weights |= experts.vote_weights(arena)
@@ -171,10 +171,8 @@ def _strongest(inputs: pd.DataFrame) -> pd.DataFrame:
 
 def _title(of_input: dict[Any, Any]) -> str:
     """Return the title of an input of a linear model."""
-    feature, category, kind = (of_input.get(key) for key in ("feature", "category", "input"))
-    if category is not None:
-        return f"{name(feature)} = {name(category)}"
-    return ", ".join(name(part) for part in (feature, kind) if part is not None) or "(constant)"
+    parts = of_input["feature"], of_input["input"]
+    return ", ".join(name(part) for part in parts if part is not None) or "(constant)"
 
 
 def _path(forest: Ensemble, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.DataFrame:

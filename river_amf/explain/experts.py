@@ -20,8 +20,7 @@ from river_amf.kernels.regression.target_pool import (
 from river_amf.state.arena import Arena
 from river_amf.state.layout import LATENESS, LEAF, LOCATION, N_TRENDS, Array
 
-LOGISTIC, WORDS = "logistic", "words"  # a classifier's linear models on features
-FAST_COSINES = "fast cosines"
+PERCEPTRON, WORDS = "perceptron", "words"  # a classifier's, beside additive experts
 FAST, SMOOTH = "fast", "smooth"  # a regressor's
 ADDITIVE = "additive", "smooth additive"
 
@@ -32,7 +31,7 @@ class ExpertOutputs(NamedTuple):
     values: Array  # the encoded sample, of shape (n_features,)
     words: Array  # rows of slot and value, of shape (n_words, 2)
     votes: Array  # of shape (n_voters, n_classes); for a learned vote logarithms
-    standardized: Array  # inputs of linear models, (n_timescales, n_features)
+    standardized: Array  # numbers at both timescales, then bins, (n_rows, n_features)
     terms: Array  # inputs of trends, see `kernels.regression.trends`
     additive_inputs: Array  # see `kernels.classification.additive_models`
     plain_share: float  # of the trees with even indices alone in the prediction of a learned vote
@@ -40,9 +39,8 @@ class ExpertOutputs(NamedTuple):
 
 
 def vote_weights(arena: Arena) -> dict[str, float]:
-    """Return the weights of linear models in the vote, in the order of votes."""
-    others = [FAST_COSINES] * (len(arena.linear_models) > 3)
-    names = [LOGISTIC, *others, *ADDITIVE] if len(arena.linear_models) else []
+    """Return the weights of the experts of a classifier in the vote, in the order of votes."""
+    names = [PERCEPTRON, *ADDITIVE] if len(arena.linear_models) else []
     weights = dict(zip(names, arena.linear_models["vote_weight"].tolist(), strict=True))
     if arena.settings["has_sparse_expert"][0]:
         weights[WORDS] = float(arena.counters["sparse_weight"][0])

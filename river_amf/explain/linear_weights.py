@@ -11,11 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.explain import paths
 from river_amf.explain.experts import (
     ADDITIVE,
     FAST,
-    LOGISTIC,
     SMOOTH,
     WORDS,
     ExpertOutputs,
@@ -29,7 +27,6 @@ from river_amf.state.layout import (
     MOST_TERMS,
     N_WAVES,
     REGRESSION,
-    place_of,
     place_of_term,
 )
 
@@ -56,11 +53,8 @@ def linear_weights(model: Any) -> pd.DataFrame:
         For a classifier, one row for each input and label (none before the first sample), in order
         of first appearance, features by name within a row:
 
-        - `linear_model`: `"logistic"`, `"additive"`, `"smooth additive"`, or with
-          `absent="zero"` also `"words"`.
+        - `linear_model`: `"additive"`, `"smooth additive"`, or with `absent="zero"` also `"words"`.
         - `feature`: name of the feature; None for the constant input 1, which comes first.
-        - `category`: the category whose input is 1 if the sample has it, else 0, `"(missing)"` for
-          none; None for a number, and in additive models.
         - `input`: `"value"`, or in additive models also `"profile"`, the log-odds of the label at
           such values of the feature, less its log-odds overall; None for the constant. From the
           33rd feature on, additive models add inputs to those of earlier features and share their
@@ -86,8 +80,8 @@ def linear_weights(model: Any) -> pd.DataFrame:
     >>> model = AdaptiveAMFClassifier(seed=1)
     >>> for i in range(300):
     ...     model.learn_one({"price": i * 7 % 31}, i * 7 % 31 < 15)
-    >>> table = inspection.linear_weights(model).query("linear_model == 'logistic'")
-    >>> bool(table.query("feature == 'price' and label").weight.item() < -1)
+    >>> table = inspection.linear_weights(model).query("linear_model == 'additive'")
+    >>> bool(table.query("feature == 'price' and input == 'profile'").weight.min() > 0.1)
     True
     """
     forest = forest_of(model)
@@ -104,33 +98,30 @@ def weights_of(forest: Ensemble, outputs: ExpertOutputs | None = None) -> pd.Dat
     """Return the table of `linear_weights`, with a column of the values of a sample."""
     rows: list[tuple[Any, ...]] = []
     is_regression = forest._task == REGRESSION
-    parts = ["input"] if is_regression else ["category", "input", "label"]
-    for model, feature, category, weights, value in inputs_of(forest, outputs):
+    parts = ["input"] if is_regression else ["input", "label"]
+    for model, feature, kind, weights, value in inputs_of(forest, outputs):
         if is_regression:
-            rows.append((model, feature, category, weights, value))
+            rows.append((model, feature, kind, weights, value))
             continue
-        kind = None if feature is None else "value"
-        if model in ADDITIVE:
-            category, kind = None, category
         pairs = zip(forest._labels, weights, strict=False)
-        rows += [(model, feature, category, kind, label, weight, value) for label, weight in pairs]
+        rows += [(model, feature, kind, label, weight, value) for label, weight in pairs]
     columns = ["linear_model", "feature", *parts, "weight", "value"]
     table = pd.DataFrame(rows, columns=columns, dtype=object)
     return table.astype({"weight": np.float64, "value": np.float64})
 
 
-# An input of a linear model: the name of the model; a feature, or None for the constant 1; a
-# category, or of trends and additive experts the kind of input; the weight, or of a classifier the
-# weights by label; and the value in a sample, NaN without one
-_Input = tuple[str, Hashable | None, Hashable | None, Any, float]
+# An input of a linear model: the name of the model; a feature, or None for the constant 1; the kind
+# of input; the weight, or of a classifier the weights by label; and the value in a sample, NaN
+# without one
+_Input = tuple[str, Hashable | None, str | None, Any, float]
 
 
 def inputs_of(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of all linear models, with weights by label in a classifier."""
     if forest._has_learned:
         yield from _of_trends(forest, outputs)
-        yield from _of_labels(forest, outputs)
         yield from _of_additive(forest, outputs)
+        yield from _of_words(forest, outputs)
 
 
 def cosine_places(k: int, n_features: int) -> list[int]:
@@ -139,45 +130,13 @@ def cosine_places(k: int, n_features: int) -> list[int]:
     return [i for q, end in enumerate(places[1:]) for i in range(places[q] + 2, end)]
 
 
-def _of_labels(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
-    """Yield the inputs of a classifier's linear models on features."""
-    arena, features = forest._arena, forest._features
-    linear_models = vote_weights(arena)
-    if LOGISTIC in linear_models:
-        values = numbers = np.full(len(features), math.nan)
-        if outputs is not None:
-            stand_ins, numbers = arena.stand_ins[: len(features)], outputs.standardized[0]
-            values = np.where(np.isnan(outputs.values), stand_ins, outputs.values)
-        weights = arena.linear_coefficients[0]
-        of_categories = iter(arena.category_weights)
-        yield LOGISTIC, None, None, weights[:, 0], 1.0
-        for column, name in enumerate(features):
-            codes = paths.codes_of(arena, features, column)
-            if codes is None:
-                yield LOGISTIC, name, None, weights[:, 1 + column], numbers[column]
-                continue
-            rows = next(of_categories)
-            for category, code in codes.items():
-                place = place_of(code)
-                row = rows[place] if place < len(rows) else np.zeros(rows.shape[1])
-                yield LOGISTIC, name, category, row, float(values[column] == code)
-    if WORDS in linear_models:
-        slots, sizes = features.words or {}, {}
-        if outputs is not None:  # only its words, of which there are few
-            sizes = {int(slot): _scaled(arena.words[int(slot)], x) for slot, x in outputs.words}
-            slots = {word: slot for word, slot in slots.items() if slot in sizes}
-        yield WORDS, None, None, arena.word_weights[0], 1.0
-        for word, slot in slots.items():
-            yield WORDS, word, None, arena.word_weights[slot], sizes.get(slot, math.nan)
-
-
 def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     """Yield the inputs of a classifier's additive experts."""
     # With a sample, profiles are part of the weights, as they differ between labels, and all random
     # Fourier features are one input. Features that share terms share their weights, too.
     arena, features = forest._arena, forest._features
     n = min(len(features), MOST_TERMS)
-    profiles = None if outputs is None else _profiles(forest, outputs)
+    profiles = None if outputs is None else profiles_of(forest, outputs)
     for k, name in enumerate(ADDITIVE if len(arena.linear_models) else ()):
         weights = arena.additive_weights if k == 0 else arena.smooth_weights
         yield name, None, None, weights[:, 0], 1.0
@@ -196,7 +155,20 @@ def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_I
             yield name, feature, "profile", of_term, value
 
 
-def _profiles(forest: Ensemble, outputs: ExpertOutputs) -> NDArray[np.float64]:
+def _of_words(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
+    """Yield the inputs of a classifier's linear model of words."""
+    arena, slots, sizes = forest._arena, forest._features.words or {}, {}
+    if WORDS not in vote_weights(arena):
+        return
+    if outputs is not None:  # only its words, of which there are few
+        sizes = {int(slot): _scaled(arena.words[int(slot)], x) for slot, x in outputs.words}
+        slots = {word: slot for word, slot in slots.items() if slot in sizes}
+    yield WORDS, None, None, arena.word_weights[0], 1.0
+    for word, slot in slots.items():
+        yield WORDS, word, "value", arena.word_weights[slot], sizes.get(slot, math.nan)
+
+
+def profiles_of(forest: Ensemble, outputs: ExpertOutputs) -> NDArray[np.float64]:
     """Return the profiles of a sample by feature and label, as `additive_models` adds them up."""
     arena, n_labels = forest._arena, len(forest._labels)
     profiles = np.zeros((len(forest._features), n_labels))

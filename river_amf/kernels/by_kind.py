@@ -5,10 +5,8 @@ The bodies are for plain classifiers, other classifiers, and regressors.
 
 from river_amf.kernels import pending
 from river_amf.kernels.classification import (
-    additive_models,
     experts,
     label_trees,
-    linear_models,
     opinion_pool,
 )
 from river_amf.kernels.features import (
@@ -29,9 +27,8 @@ learn_vote = choose(nothing, opinion_pool.learn_vote, target_pool.learn_vote)
 weigh_features = choose(nothing, intensity.weigh_features, correlation.weigh_features)
 run_experts = choose(nothing, experts.run_experts, nothing)
 standardize = choose(nothing, standardization.standardize, standardization.standardize)
-run_additive = choose(nothing, additive_models.run_additive, nothing)
 take_bins = choose(nothing, quantiles.take_bins, nothing)
-run_linear_model = choose(nothing, linear_models.run_linear_model, nothing)
+run_words = choose(nothing, experts.run_words, nothing)
 follow_trends = choose(nothing, nothing, trends.follow_trends)
 note_jump = choose(nothing, nothing, target_pool.note_jump)
 note_unusual = choose(nothing, nothing, unusual_values.note_unusual)

@@ -84,18 +84,13 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
                 if missing != ENOUGH_CAPACITY:
                     return missing
         samples.next_samples[t] = stop
-    n_gradient_models = len(samples.inputs)
-    for v in range(max(first - n_trees, 0), end - n_trees):
-        for i in range(samples.next_samples[n_trees + v], stop):
+    if first <= n_trees < end:
+        for i in range(samples.next_samples[n_trees], stop):
             k, weight = i - start, samples.weights[i]
             label = int(samples.targets[i]) if weight > 0.0 else NONE
-            x, z, inputs = samples.clipped[k], samples.standardized[k], samples.inputs
-            if v < n_gradient_models:
-                by_kind.run_linear_model(forest, v, x, z, inputs, votes, k, True, label, weight)
-            else:
-                inputs = samples.additive_inputs
-                by_kind.run_additive(forest, z, inputs, votes, k, True, label, weight)
-        samples.next_samples[n_trees + v] = stop
+            z, inputs, terms = samples.standardized[k], samples.inputs, samples.additive_inputs
+            by_kind.run_experts(forest, z, inputs, terms, votes, k, True, label, weight)
+        samples.next_samples[n_trees] = stop
     return DONE
 
 

@@ -133,10 +133,9 @@ def learn_sample(forest: Forest, sample: int, target: float, weight: float, outp
         if missing != ENOUGH_CAPACITY:
             return missing
     handle["next_tree"] = NONE
-    x, predicts, label = clipped, not has_votes, int(target)
-    by_kind.run_experts(
-        forest, sample, x, z, inputs, additive_inputs, votes, predicts, label, weight
-    )
+    predicts, label = not has_votes, int(target)
+    by_kind.run_experts(forest, z, inputs, additive_inputs, votes, 0, predicts, label, weight)
+    by_kind.run_words(forest, sample, votes, label, weight)
     steps.end_sample(forest, votes, 0, target, weight, context)
     if keeps_rows and not sample_store.is_listed(forest.links, row):
         counters["n_rows"] = row
@@ -175,7 +174,8 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     for t in range(len(forest.trees)):
         set_fading(forest, t, context[LATENESS])
         by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, coded), votes[t, 0])
-    by_kind.run_experts(forest, sample, x, z, inputs, additive_inputs, votes, True, NONE, 0.0)
+    by_kind.run_experts(forest, z, inputs, additive_inputs, votes, 0, True, NONE, 0.0)
+    by_kind.run_words(forest, sample, votes, NONE, 0.0)
     level = proba[LOWER] if settings["is_regression"] else 0.0
     steps.pool_votes(forest, votes, 0, context, proba)
     if not needs_tree_votes(settings):

@@ -124,6 +124,13 @@ def _check_features(arrays: dict[str, Array], columns: Array) -> None:
     require(_lies(arrays["features"]["n_recent"], 0, layout.N_RECENT), "n_recent of features")
     # the first values of a number become edges of its bins
     require(_lies(arrays["standards"]["n_values"], 0, 2**62), "n_values of features")
+    numbers, n_labels = arrays["input_numbers"], arrays["settings"][0]["n_labels"]
+    are_inputs = layout.are_inputs(
+        arrays["is_categorical"][: len(numbers)], n_labels, numbers.shape[1]
+    )
+    in_order = np.sort(numbers[are_inputs])
+    is_sound = np.array_equal(are_inputs, numbers >= 0)
+    require(is_sound and np.array_equal(in_order, np.arange(len(in_order))), "numbers of inputs")
     # Kernels replace missing categories by stand-ins and clip values at limits, and turn the codes
     # of categories into places.
     is_category = arrays["is_categorical"].astype(bool)

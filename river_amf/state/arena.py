@@ -19,18 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf.state import layout
-from river_amf.state.layout import (
-    FIELDS,
-    N_ADDITIVE,
-    OUTPUT_FIELDS,
-    Array,
-    Field,
-)
+from river_amf.state.layout import FIELDS, OUTPUT_FIELDS, Array, Field
 
 _FIRST_NODES = 64
 _FIRST_ROWS = 64
 _FIRST_WORDS = 64
 _FIRST_PENDING = 16
+_FIRST_SPREAD = 0.01  # standard deviation of the perceptron's first weights of a label
 _SMALL = 2**20  # bytes; arrays up to this size are cheap to move
 # Bytes reserved for the arrays along an axis once they are not small. When these are full, _SPARE
 # times their size is reserved.
@@ -329,10 +324,14 @@ class Arena:
         most_pending = self._most_pending(n_features, n_classes)
         if self.capacities["pending"] > most_pending:
             return self.with_pending(most_pending).extended(is_categorical, n_labels, dirichlet)
-        capacities = self._enough(n_features, sum(is_categorical), n_classes)
+        n_before = int(settings["n_labels"][0])
         new = slice(int(settings["n_features"][0]), n_features)
+        settings["n_features"], settings["n_labels"] = n_features, n_labels
+        settings["n_numeric"] = n_features - sum(is_categorical)
+        settings["has_categories"] = any(is_categorical)
+        capacities = self._enough(settings, n_classes)
         self.rows[: int(self.counters["n_rows"][0]), new] = np.nan
-        changed = "is_categorical", "intensity", "stand_ins"
+        changed = "is_categorical", "intensity", "stand_ins", "input_numbers"
         arrays = {name: getattr(self, name).copy() for name in changed}
         try:
             arrays |= self._resized_arrays(capacities)
@@ -349,9 +348,6 @@ class Arena:
         arrays["intensity"][:, new] = np.where(by_range, 0.0, 1.0)
         if not settings["n_words"][0]:
             arrays["stand_ins"][new] = np.where(categorical, layout.MISSING_CODE, np.nan)
-        settings["n_features"], settings["n_labels"] = n_features, n_labels
-        settings["n_numeric"] = n_features - sum(is_categorical)
-        settings["has_categories"] = any(is_categorical)
         # In place if there is room: these rows are not in use yet, and the same each time.
         directions = arrays.get("directions", self.directions)
         for draw, key in enumerate(_keys_of_draws(self.linear_models, self.trends)):
@@ -359,7 +355,8 @@ class Arena:
                 directions[draw, j] = draw_directions(key, j, self.capacities["cosine"])
         arena = self.replacing(arrays, capacities)
         if len(self.linear_models):
-            arena._begin_terms(new, int(self.settings["n_labels"][0]))
+            arena._begin_terms(new, n_before)
+            arena._begin_inputs(layout.n_inputs_of(self.settings), n_before)
         arena.handle["version"] += 1
         arena._begin_predictions()
         return arena
@@ -374,17 +371,38 @@ class Arena:
                 new_labels = slice(n_labels if q < before else 0, None)
                 weights[new_labels, layout.place_of_term(k, q) + 1] = 1.0 / n_terms
 
-    def _enough(self, n_features: int, n_categorical: int, n_classes: int) -> dict[str, int]:
-        """Return the lengths of axes that have to change for a number of features and classes."""
+    def _begin_inputs(self, n_inputs: int, n_labels: int) -> None:
+        """Begin with inputs from `n_inputs` and labels from `n_labels` on, in the perceptron."""
+        settings, key = self.settings[0], int(self.linear_models["key"][0])
+        numbers = self.input_numbers[: settings["n_features"]]
+        is_categorical = self.is_categorical[: len(numbers)]
+        are_inputs = layout.are_inputs(is_categorical, settings["n_labels"], numbers.shape[1])
+        is_new = are_inputs & (numbers < 0)
+        n = n_inputs + int(is_new.sum())
+        numbers[is_new] = np.arange(n_inputs, n)
+        new = slice(n_inputs, min(n, layout.MOST_INPUTS))
+        first = draw_weights(key, 0, new.stop)[new]
+        self.hidden_weights[1 + new.start : 1 + new.stop] = math.sqrt(2.0 / max(n, 1)) * first
+        for c in range(n_labels, int(settings["n_labels"])):
+            self.output_weights[c, 1:] = _FIRST_SPREAD * draw_weights(key, 1 + c, 1)[0, 1:]
+
+    def _enough(self, settings: Array, n_classes: int) -> dict[str, int]:
+        """Return the lengths of axes that have to change for these settings."""
         # A larger forest gets half as much again, or a stream that keeps adding features or labels
         # would take quadratic time.
-        grown = self.counts, self.boxes, self.linear_coefficients, self.directions
+        grown = self.counts, self.boxes, self.hidden_weights, self.directions
         is_small = sum(array.nbytes for array in grown) <= _SMALL
         capacities: dict[str, int] = {}
+        n_features = int(settings["n_features"][0])
         if n_features > self.capacities["feature"]:
             is_exact = is_small or self.settings["n_features"][0] == 0
             capacity = n_features if is_exact else n_features + n_features // 2
             capacities |= layout.lengths_of_features(self.settings, capacity)
+        n_inputs = layout.n_inputs_of(settings)
+        lengths = layout.lengths_of_inputs(settings, n_inputs)
+        if lengths["input"] > self.capacities["input"]:
+            capacities |= layout.lengths_of_inputs(settings, n_inputs + n_inputs // 4)
+        n_categorical = n_features - int(settings["n_numeric"][0])
         lengths = layout.lengths_of_categorical(self.settings, n_categorical)
         if any(length > self.capacities[axis] for axis, length in lengths.items()):
             more = n_categorical // 8
@@ -414,6 +432,7 @@ def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Arr
     capacities |= layout.lengths_of_experts(settings, len(trees))
     capacities |= layout.lengths_of_categorical(settings, 0)
     capacities |= layout.lengths_of_words(settings, int(settings["n_words"][0]))
+    capacities |= layout.lengths_of_inputs(settings, 0)
     capacities |= {"node": capacity, "box": capacity, "row": 0, "place": 1, "pending": 0}
     counters = np.zeros(1, layout.COUNTERS)
     counters["newest_weight"] = 1.0
@@ -424,8 +443,7 @@ def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Arr
 
 def _keys_of_draws(linear_models: Array, trends: Array) -> list[int]:
     """Return the keys of linear models, or of the trend, on random Fourier features."""
-    keys = linear_models["key"]
-    return [int(key) for key in (*keys[1:-N_ADDITIVE], *keys[-1:], *trends["key"][-1:])]
+    return [int(key) for key in (*linear_models["key"][-1:], *trends["key"][-1:])]
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
@@ -503,6 +521,12 @@ def draw_directions(key: int, column: int, n: int = layout.N_COSINES) -> Numbers
     radius = np.sqrt(-2.0 * np.log1p(-_uniform(key, 2 * column + 1, n)))
     directions: Numbers = radius * np.cos(2.0 * np.pi * _uniform(key, 2 * column + 2, n))
     return directions
+
+
+def draw_weights(key: int, number: int, n: int) -> Numbers:
+    """Return n rows of numbers drawn uniformly with variance 1, one for each hidden unit."""
+    fractions = _uniform(key, number, n * layout.N_UNITS)
+    return math.sqrt(12.0) * (fractions.reshape(n, layout.N_UNITS) - 0.5)
 
 
 def _uniform(key: int, number: int, n: int) -> Numbers:

@@ -255,7 +255,9 @@ ANSWER = 10  # numbers in an answer, the last of which are scratch
 N_BUCKETS = 64  # number of buckets in which a feature's values are counted, for its relevance
 N_BINS = 16  # equal parts of the range of a number, each with a bucket; profiles are for their ends
 
-N_COSINES = 100  # random Fourier features of a linear model
+N_UNITS = 64  # of the perceptron, of which the first is 1
+MOST_INPUTS = 256  # of the perceptron, beside 1; if there are more, they share weights
+N_COSINES = 100  # random Fourier features of an additive expert
 N_ADDITIVE = 2  # linear models that are additive experts, the last ones
 N_COMMON = 4  # rows of their inputs that are the same for all labels
 COSINES_OF_TERM = 12  # with each feature in the second one, up to N_COSINES in all
@@ -338,10 +340,12 @@ FIELDS = {
     "word_squares": Field(np.float64, ("sparse_word", "class"), 1.0),
     "standards": Field(STANDARD, ("timescale", "feature")),
     "linear_models": Field(LINEAR_MODEL, ("linear_model",)),
-    "linear_coefficients": Field(np.float64, ("gradient_model", "linear_class", "input")),
-    "linear_squares": Field(np.float64, ("gradient_model", "linear_class", "input"), 1.0),
-    "category_weights": Field(np.float64, ("onehot", "place", "linear_class")),
-    "category_squares": Field(np.float64, ("onehot", "place", "linear_class"), 1.0),
+    # of the perceptron; the first input and the first unit are 1
+    "input_numbers": Field(np.int32, ("binned", "component"), -1),
+    "hidden_weights": Field(np.float32, ("input", N_UNITS)),
+    "hidden_squares": Field(np.float32, ("input", N_UNITS), 1.0),
+    "output_weights": Field(np.float32, ("linear_class", N_UNITS)),
+    "output_squares": Field(np.float32, ("linear_class", N_UNITS), 1.0),
     "cosines": Field(np.float64, ("draw", 2, "cosine")),
     "edges": Field(np.float64, ("binned", N_BINS - 1)),
     # the last bin is for missing values
@@ -380,6 +384,7 @@ FIELDS = {
     "links": Field(np.int32, ("tree", "row")),
     "phases": Field(np.float64, ("draw", "cosine"), is_copied=False),
     "directions": Field(np.float64, ("draw", "feature", "cosine"), is_copied=False),
+    "units": Field(np.float32, (3, N_UNITS), is_copied=False),
     "label_shares": Field(np.float64, (2, "linear_class"), is_copied=False),
     "steps": Field(np.float64, (4, "common_input"), is_copied=False),
     "tree_targets": Field(np.float64, ("tree_target",), is_copied=False),
@@ -412,7 +417,7 @@ OUTPUT_FIELDS = {
     "made_at": Field(np.float64, (1,)),
     "seen": Field(np.float64, ("feature",)),
     "standardized": Field(np.float64, ("standardized_row", "feature")),
-    "inputs": Field(np.float64, ("gradient_model", 2, "input")),
+    "inputs": Field(np.float64, ("input",)),
     "terms": Field(np.float64, ("fit", N_TERM_ROWS, "wave")),
     "additive_inputs": Field(np.float64, ("additive_row", "common_input")),
 }
@@ -451,10 +456,10 @@ BLOCK_FIELDS = {
     "rows": Field(np.int64, ("chunk",)),  # in the store
     "coded": Field(np.float64, ("tree", "feature")),  # one sample, as each tree sees it
     "standardized": Field(np.float64, ("chunk", "standardized_row", "feature")),
-    "inputs": Field(np.float64, ("gradient_model", 2, "input")),  # one sample, for each model
-    "additive_inputs": Field(np.float64, ("additive_row", "common_input")),  # the same
+    "inputs": Field(np.float64, ("input",)),  # one sample, for the perceptron
+    "additive_inputs": Field(np.float64, ("additive_row", "common_input")),  # and additive experts
     "terms": Field(np.float64, ("fit", N_TERM_ROWS, "wave")),  # one sample, as the trends take it
-    "next_samples": Field(np.int64, ("voter",)),  # where each tree or linear model resumes
+    "next_samples": Field(np.int64, ("voter",)),  # where each tree, or the experts, resume
 }
 BLOCK_AXES = _axes(BLOCK_FIELDS)
 BLOCK = np.dtype(
@@ -493,6 +498,7 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
         "moment": n_kept if settings["relevance"][0] else 0,
         "faded": FADED_COUNTS + n_kept if settings["fades"][0] else 0,
         "linear_class": n_classes if settings["n_linear_models"][0] else 0,
+        "component": max(2, n_classes) if settings["n_linear_models"][0] else 0,
         "additive_row": N_COMMON + n_classes if settings["n_linear_models"][0] else 0,
     }
 
@@ -502,18 +508,39 @@ def place_of_term(k: int, q: int) -> int:
     return 1 + 2 * q + (min(COSINES_OF_TERM * q, N_COSINES) if k == 1 else 0)
 
 
-def n_gradient_models_of(settings: Array) -> int:
-    """Return the number of linear models that follow the gradient: the first ones."""
-    return max(int(settings["n_linear_models"][0]) - N_ADDITIVE, 0)
+def n_profiles_of(n_labels: int) -> int:
+    """Return how many profiles of a category the perceptron takes; those of two are opposite."""
+    return n_labels if n_labels > 2 else 1
+
+
+def are_inputs(is_categorical: Array, n_labels: int, n_components: int) -> Array:
+    """Return which inputs features have, (n_features, n_components): z at both scales, profiles."""
+    n = np.where(is_categorical, n_profiles_of(n_labels), 2)
+    return np.arange(n_components) < n[:, None]
+
+
+def input_at(number: int) -> int:
+    """Return the input of the perceptron with a number; from MOST_INPUTS on, inputs are shared."""
+    return 1 + number % MOST_INPUTS
+
+
+def n_inputs_of(settings: Array) -> int:
+    """Return how many inputs of the perceptron the features have."""
+    n_features, n_labels, n_numeric = settings[["n_features", "n_labels", "n_numeric"]][0].item()
+    return int(2 * n_numeric + n_profiles_of(n_labels) * (n_features - n_numeric))
+
+
+def lengths_of_inputs(settings: Array, n_inputs: int) -> dict[str, int]:
+    """Return the lengths of the axes that depend on the inputs of the perceptron, beside 1."""
+    return {"input": 1 + min(n_inputs, MOST_INPUTS) if settings["n_linear_models"][0] else 0}
 
 
 def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the number of features."""
-    n_gradient_models = n_gradient_models_of(settings)
-    n_inputs = max(n_features, N_COSINES if n_gradient_models > 1 else 0)
-    n_terms = min(n_features, MOST_TERMS) if n_gradient_models else 0
-    n_additive = place_of_term(0, n_terms) if n_gradient_models else 0
-    n_smooth = place_of_term(1, n_terms) if n_gradient_models else 0
+    has_experts = bool(settings["n_linear_models"][0])
+    n_terms = min(n_features, MOST_TERMS) if has_experts else 0
+    n_additive = place_of_term(0, n_terms) if has_experts else 0
+    n_smooth = place_of_term(1, n_terms) if has_experts else 0
     has_trends = bool(settings["n_trends"][0])
     n_slots = min(n_features, MOST_SLOTS)
     n_fast, n_wave = (1 + 2 * n_slots, 1 + N_WAVES + n_slots) if has_trends else (0, 0)
@@ -521,9 +548,8 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
     return {
         "feature": n_features,
         "gaining": n_features if settings["relevance"][0] else 0,
-        "input": 1 + n_inputs if n_gradient_models else 0,
-        "binned": n_features if n_gradient_models else 0,
-        "common_input": max(n_smooth, N_COSINES) if n_gradient_models else 0,
+        "binned": n_features if has_experts else 0,
+        "common_input": max(n_smooth, N_COSINES) if has_experts else 0,
         "additive_input": n_additive,
         "additive_entry": n_additive * (n_additive + 1) // 2,
         "smooth_input": n_smooth,
@@ -546,23 +572,20 @@ def lengths_of_categorical(settings: Array, n_categorical: int) -> dict[str, int
 
 def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the trees and linear models."""
-    # All linear models but the first that follow the gradient, the last additive expert, and the
-    # last trend have random Fourier features. The mix of the trends is a voter, too,
-    # and so is the pool.
+    # The last additive expert and the last trend have random Fourier features. The mix of the
+    # trends is a voter, too, and so is the pool.
     n_linear_models, n_trends = int(settings["n_linear_models"][0]), int(settings["n_trends"][0])
     has_trends, has_sparse = int(n_trends > 0), int(settings["has_sparse_expert"][0])
-    n_gradient_models = n_gradient_models_of(settings)
-    n_draws = n_gradient_models + has_trends
+    has_experts = int(n_linear_models > 0)
     has_pool = int(settings["learns_vote"][0] and not settings["is_regression"][0])
     return {
         "tree": n_trees,
         "context": RESTARTED + n_trees,
         "voter": n_trees + n_linear_models + n_trends + has_trends + has_sparse + has_pool,
         "linear_model": n_linear_models,
-        "gradient_model": n_gradient_models,
-        "timescale": n_draws,
-        "standardized_row": n_draws + int(n_gradient_models > 0),  # and one of bins
-        "draw": n_draws,
+        "timescale": 2 * has_experts + has_trends,
+        "standardized_row": 3 * has_experts + has_trends,  # with one of bins
+        "draw": has_experts + has_trends,
         "cosine": N_WAVES if has_trends else N_COSINES,
         "tree_target": int(settings["n_tree_targets"][0]),
         "intensity": int(settings["n_tree_targets"][0] + settings["relevance"][0]),
@@ -587,6 +610,7 @@ def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, 
         | lengths_of_categorical(settings, n_categorical)
         | lengths_of_experts(settings, len(trees))
         | lengths_of_words(settings, int(settings["n_words"][0]))
+        | lengths_of_inputs(settings, n_inputs_of(settings))
         | {
             "place": 1 + int(settings["n_codes"][0]),
             "node": int(trees["n_nodes"].max()),

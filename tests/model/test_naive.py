@@ -1,5 +1,7 @@
 """The compiled forest against the object-per-node reference, fed the same random draws."""
 
+import random
+
 import naive
 import numpy as np
 import pytest
@@ -128,28 +130,23 @@ def check_same_linear_models(model, reference):
         for j, standard in standards.items():
             expected = (standard.n, standard.mean, standard.variance)
             assert of_timescale[j].item() == pytest.approx(expected, rel=1e-12)
-    categorical = [j for j in range(len(arena.is_categorical)) if arena.is_categorical[j]]
     linear_models = reference.linear_models.linear_models
     for v, linear_model in enumerate(linear_models):
         assert arena.linear_models["vote_weight"][v] == pytest.approx(
             linear_model.vote_weight, abs=1e-12
         )
-    for v, linear_model in enumerate(linear_models[:-2]):
-        for (c, name), square in linear_model.squares.items():
-            if isinstance(name, tuple):
-                where = categorical.index(name[0]), 1 + name[1], c
-                weights, squares = arena.category_weights, arena.category_squares
-            else:
-                where = v, c, 0 if name == "intercept" else 1 + name
-                weights, squares = arena.linear_coefficients, arena.linear_squares
-            assert squares[where] == pytest.approx(square, rel=1e-11)
-            assert weights[where] == pytest.approx(linear_model.weights[c, name], abs=1e-11)
-    with_cosines = [*linear_models[1:-2], *linear_models[-1:]]
-    for draw, linear_model in enumerate(with_cosines):
-        standards = linear_model.cosines.standards
-        statistics = [(standard.mean, standard.variance) for standard in standards]
-        assert pytest.approx(np.array(statistics), abs=1e-12) == arena.cosines[draw].T
     if linear_models:
+        perceptron, *_, smooth = linear_models
+        for name in ("hidden", "output"):
+            weights, squares = getattr(perceptron, name), getattr(perceptron, f"{name}_squares")
+            assert getattr(arena, f"{name}_weights")[: len(weights)] == pytest.approx(
+                np.array(weights), rel=1e-6, abs=1e-6
+            )
+            assert getattr(arena, f"{name}_squares")[: len(weights)] == pytest.approx(
+                np.array(squares), rel=1e-6
+            )
+        statistics = [(standard.mean, standard.variance) for standard in smooth.cosines.standards]
+        assert pytest.approx(np.array(statistics), abs=1e-12) == arena.cosines[0].T
         check_same_additive_models(arena, reference)
 
 
@@ -238,6 +235,16 @@ def many_numbers():
 
 def test_many_numbers_equal_the_reference():
     learn_both(*pair(vote="learned", linear=True), many_numbers())
+
+
+def test_many_inputs_equal_the_reference():
+    # six categories have 60 profiles each in the end, more than the perceptron has inputs
+    rng, names = random.Random(1), "uvwxyz"
+    stream = [
+        ({n: str(rng.randrange(9)) for n in names} | {"size": i % 7}, i % 60, 1.0)
+        for i in range(150)
+    ]
+    learn_both(*pair(1, vote="learned", linear=True, max_nodes=1), stream)
 
 
 def test_heavy_samples_equal_the_reference():

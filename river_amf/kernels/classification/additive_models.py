@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.classification.linear_models import TINY_ERROR, log_softmax
+from river_amf.kernels.classification.softmax import TINY_ERROR, log_softmax
 from river_amf.kernels.features.covariance import begin_covariance, multiply, settle, shrink
 from river_amf.kernels.features.fading import LEAST_DECAY, decay_of, kept_share, settled_sum
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import FIRST_VALUE
 from river_amf.kernels.features.standardization import count_cosines, take_cosines
-from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, dot
+from river_amf.kernels.numba_tools.arrays import Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state import layout
 from river_amf.state.layout import MOST_TERMS, N_ADDITIVE, N_COMMON
@@ -37,35 +37,25 @@ LEAST_CURVATURE = 0.001
 
 COMMON, STEP, OWN, SCALE = 0, 1, 2, 3  # rows of scratch space
 
+SLOW_ROW, FAST_ROW, BINS = 0, 1, 2  # rows of a standardized sample
+
 place_of_term = hot(layout.place_of_term)
+n_profiles_of, input_at = hot(layout.n_profiles_of), hot(layout.input_at)
 
 
 @helper
-def run_additive(
+def count_labels(
     forest: Forest,
     standardized: Array,
     inputs: Array,
-    votes: Array,
-    i: int,
-    predicts: bool,
     label: int,
     weight: float,
 ) -> None:
-    """Predict a sample with the additive experts, and learn it, as in run_linear_model."""
-    z, bins = standardized[0], standardized[len(standardized) - 1]
-    last = len(forest.linear_models) - 1
-    first = len(forest.trees) + last + 1 - N_ADDITIVE
-    if predicts:
-        take_inputs(forest, bins, z, inputs)
-        for k in range(N_ADDITIVE):
-            predict_additive(forest, k, inputs, votes[first + k, i])
-    if label != NONE:
-        for k in range(N_ADDITIVE):
-            learn_additive(forest, k, inputs, votes[first + k, i], label, weight)
-        count_bins(forest, bins, label, weight)
-        model = forest.linear_models[last]
-        count_cosines(forest, len(forest.phases) - 1, inputs[RAW], model["n_learned"])
-        model["n_learned"] += 1
+    """Count a label in profiles, and the sample among the cosines."""
+    count_bins(forest, standardized[BINS], label, weight)
+    model = forest.linear_models[len(forest.linear_models) - 1]
+    count_cosines(forest, 0, inputs[RAW], model["n_learned"])
+    model["n_learned"] += 1
 
 
 @hot
@@ -75,13 +65,16 @@ def n_terms_of(forest: Forest) -> int:
 
 
 @helper
-def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array) -> None:
+def take_inputs(forest: Forest, standardized: Array, of_perceptron: Array, inputs: Array) -> None:
     """Write the inputs of a sample: those of all labels, and the profiles of each."""
     # Features from the 33rd on are added to the first ones, which bounds the time.
+    z, fast, bins = standardized[SLOW_ROW], standardized[FAST_ROW], standardized[BINS]
+    for i in range(len(of_perceptron)):
+        of_perceptron[i] = 0.0
     settings, n_terms = forest.settings[0], n_terms_of(forest)
     n_labels, newest = settings["n_labels"], forest.counters[0]["newest_profile"]
     overall = forest.label_shares
-    take_cosines(forest, len(forest.phases) - 1, COSINE_SCALE, z, inputs[RAW], inputs[COSINES], 0)
+    take_cosines(forest, 0, COSINE_SCALE, z, inputs[RAW], inputs[COSINES], 0)
     for k in range(N_ADDITIVE):
         inputs[k, 0] = 1.0
         for q in range(n_terms):
@@ -102,9 +95,14 @@ def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array) -> None:
         q, counts = j % MOST_TERMS, forest.bin_counts[j]
         inputs[ADDITIVE, place_of_term(ADDITIVE, q)] += z[j]
         inputs[SMOOTH, place_of_term(SMOOTH, q)] += z[j]
+        numbers, n_components = forest.input_numbers[j], 0
         if forest.is_categorical[j]:
             counts = forest.category_counts[n_before]
             n_before += 1
+            n_components = n_profiles_of(n_labels)
+        else:
+            of_perceptron[input_at(numbers[0])] += z[j]
+            of_perceptron[input_at(numbers[1])] += fast[j]
         b = int(bins[j])
         if not 0 <= b < len(counts):  # unknown
             continue
@@ -113,7 +111,10 @@ def take_inputs(forest: Forest, bins: Array, z: Array, inputs: Array) -> None:
             n += row[c]
         for c in range(n_labels if n > 0.0 else 0):
             share = (row[c] + PRIOR * newest * overall[0, c]) / (n + PRIOR * newest)
-            inputs[N_COMMON + c, q] += log_odds(share) - overall[1, c]
+            profile = log_odds(share) - overall[1, c]
+            inputs[N_COMMON + c, q] += profile
+            if c < n_components:
+                of_perceptron[input_at(numbers[c])] += profile
 
 
 @hot

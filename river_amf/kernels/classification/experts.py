@@ -2,32 +2,53 @@
 
 from __future__ import annotations
 
-from river_amf.kernels.classification import sparse_model
-from river_amf.kernels.classification.additive_models import run_additive
-from river_amf.kernels.classification.linear_models import run_linear_model
+from river_amf.kernels.classification import perceptron, sparse_model
+from river_amf.kernels.classification.additive_models import (
+    count_labels,
+    learn_additive,
+    predict_additive,
+    take_inputs,
+)
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper
+from river_amf.state.layout import N_ADDITIVE
 
 
 @helper
 def run_experts(
     forest: Forest,
-    sample: int,
-    x: Array,
     standardized: Array,
     inputs: Array,
     additive_inputs: Array,
     votes: Array,
+    i: int,
     predicts: bool,
     label: int,
     weight: float,
 ) -> None:
-    """Predict a sample with all other experts, and learn it, as in run_linear_model."""
+    """Predict a sample with the experts if it has not been, and learn it if it has a label."""
+    if len(forest.linear_models) == 0:
+        return
+    first = len(forest.trees)
+    if predicts:
+        take_inputs(forest, standardized, inputs, additive_inputs)
+    perceptron.run_units(forest, inputs)  # again, as predictions of blocks use the same units
+    if predicts:
+        perceptron.predict_perceptron(forest, votes[first, i])
+        for k in range(N_ADDITIVE):
+            predict_additive(forest, k, additive_inputs, votes[first + 1 + k, i])
+    if label != NONE:
+        perceptron.learn_perceptron(forest, inputs, votes[first, i], label, weight)
+        for k in range(N_ADDITIVE):
+            vote = votes[first + 1 + k, i]
+            learn_additive(forest, k, additive_inputs, vote, label, weight)
+        count_labels(forest, standardized, additive_inputs, label, weight)
+
+
+@helper
+def run_words(forest: Forest, sample: int, votes: Array, label: int, weight: float) -> None:
+    """Predict the words of a sample, and learn them if it has a label."""
     settings = forest.settings[0]
-    for v in range(len(inputs)):
-        run_linear_model(forest, v, x, standardized, inputs, votes, 0, predicts, label, weight)
-    if len(inputs) > 0:
-        run_additive(forest, standardized, additive_inputs, votes, 0, predicts, label, weight)
     if settings["n_words"] > 0:
         words = sparse_model.words_of(sample, settings["n_features"], True)
         if settings["has_sparse_expert"]:

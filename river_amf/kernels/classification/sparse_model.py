@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.classification.linear_models import TINY_ERROR, log_softmax
+from river_amf.kernels.classification.softmax import TINY_ERROR, log_softmax
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record, array_at
 from river_amf.kernels.numba_tools.compilation import helper, hot, view
 from river_amf.state.layout import CHOSEN

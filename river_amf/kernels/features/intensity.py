@@ -1,7 +1,7 @@
 """Split intensity: how readily a feature is split, given its range and its relevance.
 
 The range follows from the first values and from how often later ones are far outside it (DESIGN.md:
-outliers). Relevance is the larger of the correlation ratio eta^2 and Goodman and Kruskal's tau
+outliers). Relevance is Goodman and Kruskal's tau
 (DESIGN.md: relevance). `correlation` has that of a real target.
 """
 
@@ -24,7 +24,6 @@ RELEVANCE_FLOOR = 0.003
 LEAST_TRUST, LARGEST_TRUST = 1e-60, 1e6  # bounds of a sample's weight
 LARGEST_NEWEST = 1e60  # the weight of the newest sample at which all weights are scaled down
 LEAST_PAST = 1e-150  # smaller sums of weights become 0, as their squares would be subnormal
-LARGEST_SPREAD = 1e100  # the squares of larger deviations would be useless
 ABSENCE_STEP = 1.0 / 1024.0  # a missing number is less than its only value by this share
 
 
@@ -197,17 +196,16 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
         base = weigh_feature(forest, 0, j, scale * (RELEVANCE_FLOOR + feature["relevance"]))
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue
-        moments, eta2 = forest.moments[j], 0.0
+        moments = forest.moments[j]
+        moments[label, 0] += trust
         if forest.is_categorical[j]:
             k = int(value) % N_BUCKETS
-            moments[label, 0] += trust
         else:
             place = (value - low) * base * N_BINS  # infinite if the width exceeds float64
             k = int(place) if place < N_BINS else N_BINS - 1
-            eta2 = measure_value(feature, moments[label], value, trust)
         bucket = forest.buckets[j, k]
         tau = count_bucket(feature, moments, bucket, n_classes, label, trust)
-        feature["relevance"] = min(max(eta2, tau), 1.0)
+        feature["relevance"] = min(tau, 1.0)
     counters["newest_weight"] = newest / (1.0 - 1.0 / RELEVANCE_MEMORY)
     if counters["newest_weight"] > LARGEST_NEWEST:
         rescale_statistics(forest, counters["newest_weight"])
@@ -236,24 +234,6 @@ def weigh_feature(forest: Forest, tree_target: int, j: int, factor: float) -> fl
     base = 1.0 if is_categorical else range_intensity(forest.ranges[0, j], forest.ranges[1, j])
     forest.intensity[tree_target, j] = min(base * factor, LARGEST_FLOAT)
     return base
-
-
-@hot
-def measure_value(feature: Record, moment: Array, value: float, weight: float) -> float:
-    """Add a value of a numeric feature; return the correlation ratio eta^2 = 1 - within / total."""
-    # The sums of squares about the mean, of all values and of each class, are updated as in West
-    # (1979).
-    total, of_class = feature["weight"] + weight, moment[0] + weight
-    moment[0] = of_class
-    deviation, from_class = value - feature["mean"], value - moment[1]
-    if max(abs(deviation), abs(from_class)) < LARGEST_SPREAD:
-        feature["mean"] += deviation * (weight / total)
-        feature["total"] += weight * deviation * (value - feature["mean"])
-        moment[1] += from_class * (weight / of_class)
-        feature["within"] += weight * from_class * (value - moment[1])
-    if feature["total"] > 0.0:
-        return min(max(1.0 - feature["within"] / feature["total"], 0.0), 1.0)
-    return 0.0
 
 
 @hot
@@ -304,8 +284,6 @@ def rescale_statistics(forest: Forest, factor: float) -> None:
         feature["weight"] = scaled_down(feature["weight"], factor)
         feature["squares"] /= factor
         feature["squares"] /= factor
-        feature["total"] /= factor
-        feature["within"] /= factor
         feature["explained"] /= factor
         for c in range(forest.moments.shape[1]):
             forest.moments[j, c, 0] = scaled_down(forest.moments[j, c, 0], factor)

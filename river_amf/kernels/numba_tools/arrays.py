@@ -27,6 +27,7 @@ LARGEST_FLOAT = 1.7976931348623157e308
 # Types of annotations; arrays and records are those of `layout`.
 Array = Any
 Record = Any
+Single = Any  # a float32
 Word = Any  # a uint64 of which only the lower 32 bits are used
 Forest = Any  # a view of the arrays of `layout.FIELDS`, and of the handle
 Samples = Any  # the same for `layout.BLOCK_FIELDS`
@@ -80,12 +81,11 @@ def inputs_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]
     """Return the others: standardized sample, inputs of both kinds of models, terms of trends."""
     at = forest.handle
     standardized = at["standardized_row_capacity"], forest.intensity.shape[1]
-    inputs = at["gradient_model_capacity"], 2, at["input_capacity"]
     additive_inputs = at["additive_row_capacity"], at["common_input_capacity"]
     terms = at["fit_capacity"], N_TERM_ROWS, at["wave_capacity"]
     return (
         array_at(address + at["standardized_place"], standardized, np.float64),
-        array_at(address + at["inputs_place"], inputs, np.float64),
+        array_at(address + at["inputs_place"], (at["input_capacity"],), np.float64),
         array_at(address + at["additive_inputs_place"], additive_inputs, np.float64),
         array_at(address + at["terms_place"], terms, np.float64),
     )
