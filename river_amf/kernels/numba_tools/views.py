@@ -51,7 +51,7 @@ class UncompiledTree:
     nodes: Any
 
     def __init__(self, forest: UncompiledViews, t: int, intensity: Any, given: Any) -> None:
-        self.settings = forest.settings[0]
+        self.kind, self.settings = forest.kind, forest.settings[0]
         self.state = forest.trees[t]
         self.t, self.intensity, self.given = t, intensity, given
         for name in OF_TREES:
@@ -97,7 +97,7 @@ class TreeView(types.Type):
     """The type of one tree's part of a forest: the view of the forest, and which tree it is."""
 
     def __init__(self, forest: Views) -> None:
-        self.forest = forest
+        self.forest, self.kind = forest, forest.kind
         super().__init__(name=f"Tree{forest.name}")
 
 
