@@ -12,7 +12,7 @@ import math
 from river_amf.kernels.features.fading import decay_of, settled_sum
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.numba_tools.arrays import LARGEST_FLOAT, Tree, unsigned
-from river_amf.kernels.numba_tools.compilation import extra, helper, hot
+from river_amf.kernels.numba_tools.compilation import extra, hot
 
 GAIN_DECAY = 1.0 - 1.0 / 2000.0
 BY_GAINS = 0.8  # the share of gains in the intensities
@@ -38,18 +38,12 @@ def begin_gains(tree: Tree, weight: float) -> float:
     decay, gain = decay_of(GAIN_DECAY, weight)
     newest = newest_of(tree) / max(decay, LEAST_DECAY)
     if newest > LARGEST_NEWEST:
-        rescale_gains(tree, newest)
+        for k in range(len(tree.gains)):
+            for j in range(tree.gains.shape[1]):
+                tree.gains[k, j] = settled_sum(tree.gains[k, j] / newest)
         newest = 1.0
     tree.state["newest_gain"] = newest
     return newest * gain
-
-
-@helper
-def rescale_gains(tree: Tree, factor: float) -> None:
-    """Divide the sums by a factor."""
-    for k in range(tree.gains.shape[0]):
-        for j in range(tree.gains.shape[1]):
-            tree.gains[k, j] = settled_sum(tree.gains[k, j] / factor)
 
 
 @extra
