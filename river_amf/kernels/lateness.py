@@ -7,8 +7,6 @@ labels is what adapts takes its time scale from.
 
 from __future__ import annotations
 
-import math
-
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import hot
 from river_amf.state.layout import DELAY
@@ -19,7 +17,7 @@ JUMP = 3  # late targets far above their predictions, less those below, after wh
 UNKNOWN = 1000.0  # after FEW samples, until a label has had a prediction
 FEW = 20
 MEMORIES = 5.0  # what adapts remembers at least so many times the lateness
-ERRORS_KEPT = 30.0  # lateness at which recent errors are of little use
+ERRORS_KEPT = 30.0  # lateness at which recent errors count 1 / e
 DELAY_SCALE = 10.0  # delay in samples at which the rates of learning from predictions are halved
 LARGEST_DELAY = 100.0  # longer ones count as that, or too little would be learned
 
@@ -54,12 +52,6 @@ def slowed_rate(rate: float, lateness: float) -> float:
 def slowed_decay(decay: float, lateness: float) -> float:
     """Return a decay, for such a memory."""
     return 1.0 - slowed_rate(1.0 - decay, lateness) if lateness > 0.0 else decay
-
-
-@hot
-def kept_errors(lateness: float) -> float:
-    """Return which part of recent errors still counts."""
-    return math.exp(-lateness / ERRORS_KEPT)
 
 
 @hot

@@ -9,7 +9,7 @@ from river_amf.kernels.tree.aggregation import aggregate_upwards
 from river_amf.kernels.tree.expansion import expand_leaf
 from river_amf.kernels.tree.growth import grow
 from river_amf.kernels.tree.sample_store import list_row, list_row_and_thin, release_rows
-from river_amf.kernels.tree.structure import is_spent, keeps_samples, longest_list
+from river_amf.kernels.tree.structure import is_spent, keeps_samples
 
 
 @helper
@@ -26,7 +26,7 @@ def learn_tree(
         label, node = int(target), tree.nodes[leaf]
         if changed == NONE and keeps_samples(node):
             if tree.counts[leaf, label] == node["n_samples"]:  # still pure
-                if node["n_rows"] < longest_list(settings):
+                if node["n_rows"] < max(settings["longest_list"], 8 * settings["n_features"]):
                     list_row(tree, leaf, row)
                 else:
                     list_row_and_thin(forest, tree, leaf, row)

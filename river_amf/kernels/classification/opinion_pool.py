@@ -14,7 +14,7 @@ import math
 
 from river_amf.kernels.lateness import slowed
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
-from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.compilation import extra, helper, hot
 from river_amf.kernels.tree.aggregation import predict_tree
 from river_amf.kernels.tree.gains import FORGETTING
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
@@ -174,6 +174,7 @@ def gradient_of(vote: Array, proba: Array, label: int, n_labels: int) -> float:
     return gradient
 
 
+@extra
 @hot
 def recall_vote(forest: Forest, v: int, vote: Array, context: Array) -> None:
     """Write a vote as it was when the sample was predicted; labels unknown then get a p of 0."""

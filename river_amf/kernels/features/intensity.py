@@ -11,7 +11,7 @@ import math
 
 from river_amf.kernels.features.standardization import forget_standards
 from river_amf.kernels.numba_tools.arrays import LARGEST_FLOAT, Array, Forest, Record
-from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.compilation import extra, helper, hot
 from river_amf.state.layout import N_BINS, N_BUCKETS, N_RECENT
 
 FAR = 30.0  # a value may be an outlier if it is this many times the width of the range outside it
@@ -150,6 +150,7 @@ def inner_range(values: Array) -> tuple[float, float]:
     return values[first], values[last]
 
 
+@extra
 @helper
 def forget_feature(forest: Forest, j: int) -> None:
     """Forget the statistics of a numeric feature."""

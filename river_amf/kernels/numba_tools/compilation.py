@@ -181,8 +181,9 @@ def view(function: F) -> F:
 
 
 @helper
-def nothing(forest: Any, *values: Any) -> None:
-    """Do nothing."""
+def nothing(forest: Any, *values: Any) -> float:
+    """Do nothing, and return 0."""
+    return 0.0
 
 
 def choose(plain_classifier: Any, classifier: Any, regressor: Any) -> Any:
@@ -208,6 +209,11 @@ def choose(plain_classifier: Any, classifier: Any, regressor: Any) -> Any:
 
     infer_global(call, numba.types.Function(_Template))
     return call
+
+
+def extra(function: F) -> F:
+    """Leave a helper out of what is compiled for plain classifiers; it takes a forest or tree."""
+    return cast(F, choose(nothing, function, function))
 
 
 def compile_kernels(kinds: Iterable[int]) -> None:

@@ -14,6 +14,7 @@ import numba
 from llvmlite.binding import Linkage, parse_assembly
 from numba.core import codegen
 from numba.core.compiler import Compiler
+from numba.core.targetconfig import ConfigStack
 
 # The versions of Numba with which test_forest_is_the_same_in_both_ways has run.
 IS_ON = numba.version_info.short in {(0, 61), (0, 68)}
@@ -47,6 +48,8 @@ class _HelperCompiler(Compiler):  # type: ignore[misc]
     """Numba's compiler without what helpers do not need."""
 
     def define_pipelines(self) -> Any:
+        # Numba's own functions, such as `max`, are not compiled again for those that are inlined.
+        ConfigStack().top().forceinline = False
         state = self.state
         state.library = _HelperLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         managers = super().define_pipelines()

@@ -8,6 +8,8 @@ array. So functions have few arguments, which halves the time to compile them.
 from __future__ import annotations
 
 import ctypes
+import functools
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,8 +17,8 @@ import numba
 import numpy as np
 from numba import extending
 from numba.core import cgutils, types
-from numba.core.typing.templates import AttributeTemplate
-from numba.np import arrayobj
+from numba.core.typing import arraydecl
+from numba.core.typing.templates import AttributeTemplate, infer_global
 
 from river_amf.state import layout
 
@@ -49,7 +51,7 @@ class UncompiledTree:
     nodes: Any
 
     def __init__(self, forest: UncompiledViews, t: int, intensity: Any, given: Any) -> None:
-        self.settings = forest.settings[0]
+        self.kind, self.settings = forest.kind, forest.settings[0]
         self.state = forest.trees[t]
         self.t, self.intensity, self.given = t, intensity, given
         for name in OF_TREES:
@@ -95,7 +97,7 @@ class TreeView(types.Type):
     """The type of one tree's part of a forest: the view of the forest, and which tree it is."""
 
     def __init__(self, forest: Views) -> None:
-        self.forest = forest
+        self.forest, self.kind = forest, forest.kind
         super().__init__(name=f"Tree{forest.name}")
 
 
@@ -208,15 +210,28 @@ def _lengths(
 
 def _array(context: Any, builder: Any, kind: Any, address: Any, lengths: list[Any]) -> Any:
     """Generate the code for an array at an address."""
-    array = arrayobj.make_array(kind)(context, builder)
     itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     strides = [context.get_constant(types.intp, itemsize)]
     for length in reversed(lengths[1:]):
         strides.insert(0, builder.mul(strides[0], length))
-    first = builder.inttoptr(address, array.data.type)
-    arrayobj.populate_array(array, first, lengths, strides, itemsize, meminfo=None)
-    return array._getvalue()
+    # Numba's `populate_array` writes to memory, which takes twice the code.
+    parts = {
+        "nitems": functools.reduce(builder.mul, lengths),
+        "itemsize": strides[-1],
+        "data": builder.inttoptr(address, context.get_data_type(kind.dtype).as_pointer()),
+        "shape": cgutils.pack_array(builder, lengths),
+        "strides": cgutils.pack_array(builder, strides),
+    }
+    array = context.get_constant_null(kind)
+    for name, part in parts.items():
+        array = context.data_model_manager[kind].set(builder, array, part, name)
+    return array
 
+
+# What is for this target, Numba tries first, and not after some twenty other kinds of indexing.
+_FIRST = {"metadata": {"target": "cpu"}}
+infer_global(operator.getitem)(type("_GetItem", (arraydecl.GetItemBuffer,), _FIRST))
+infer_global(operator.setitem)(type("_SetItem", (arraydecl.SetItemBuffer,), _FIRST))
 
 # -------------------------------------------------------------------------------------- intrinsics
 

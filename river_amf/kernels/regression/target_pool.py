@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.features.fading import decay_of, settled_sum
-from river_amf.kernels.lateness import JUMP, kept_errors, slowed, slowed_decay
+from river_amf.kernels.lateness import ERRORS_KEPT, JUMP, slowed, slowed_decay
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state import layout
@@ -254,7 +254,7 @@ def with_last(forest: Forest, location: float, recent: Recent) -> float:
 @hot
 def recent_values(forest: Forest, lateness: float) -> Recent:
     """Return the means of recent errors, with a fast and with a slow decay, and the last target."""
-    counters, kept = forest.counters[0], kept_errors(lateness)
+    counters, kept = forest.counters[0], math.exp(-lateness / ERRORS_KEPT)
     fast, slow = counters["fast_weight"], counters["slow_weight"]
     return (
         kept * counters["fast_errors"] / fast if fast > 0.0 else 0.0,

@@ -58,7 +58,7 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
         share = 0.0
         if tree.state["fades"]:
             share = tree.faded[unsigned(index), FADED_SHARE]
-            p = estimates.learn_faded(tree.settings, tree.faded[unsigned(index)], label, p)
+            p = estimates.learn_faded(tree, tree.faded[unsigned(index)], label, p)
         if is_leaf(node):
             g = p
             faded_share = share
@@ -101,9 +101,7 @@ def aggregate_any_weight(
         share = 0.0
         if tree.state["fades"]:
             share = tree.faded[index, FADED_SHARE]
-            log_p = estimates.learn_faded_weight(
-                tree.settings, tree.faded[index], label, log_p, weight
-            )
+            log_p = estimates.learn_faded_weight(tree, tree.faded[index], label, log_p, weight)
         log_p = estimates.tempered(tree.settings, log_p)
         if is_leaf(node):
             log_g = log_p

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record, Tree
-from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.compilation import extra, helper, hot
 from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 SCALE = 2.0**512  # the odds of a node are divided by powers of this to stay within float64
@@ -170,13 +170,14 @@ def settled(count: float) -> float:
     return count if count > LEAST_COUNT else 0.0
 
 
+@extra
 @hot
-def learn_faded(settings: Record, row: Array, label: int, p_whole: float) -> float:
+def learn_faded(tree: Tree, row: Array, label: int, p_whole: float) -> float:
     """Count a sample of weight 1 in a node's faded counts; return the node's p_v(y) from before."""
     # The node predicts the mixture of its two estimators, (1 - q) p_whole + q p_faded. Its faded
     # share q is updated by Bayes' rule and then pulled toward 1/2, as in the fixed-share method of
     # Herbster and Warmuth [HW].
-    share = row[FADED_SHARE]
+    settings, share = tree.settings, row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
     of_faded = share * (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
     p = (1.0 - share) * p_whole + of_faded
@@ -190,14 +191,15 @@ def learn_faded(settings: Record, row: Array, label: int, p_whole: float) -> flo
     return p
 
 
+@extra
 @helper
 def learn_faded_weight(
-    settings: Record, row: Array, label: int, log_p_whole: float, weight: float
+    tree: Tree, row: Array, label: int, log_p_whole: float, weight: float
 ) -> float:
     """Do the same as learn_faded for any weight, in logarithms."""
     # The counts fade by gamma^w and gain (1 - gamma^w) / (1 - gamma), as if the weight came bit by
     # bit. The faded estimator scores p_faded(y)^w, and the share is pulled toward 1/2 once.
-    share = row[FADED_SHARE]
+    settings, share = tree.settings, row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
     p_faded = (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
     score = weight * math.log(p_faded) if p_faded > 0.0 else -LARGEST_LOG_ODDS

@@ -300,7 +300,7 @@ def weigh_faded_cell(
             if first <= member["depth"] <= last:
                 weight = member["weight"]
                 log_w += estimates.learn_faded_weight(
-                    settings, row, label, estimates.log_score(settings, n, n, weight), weight
+                    tree, row, label, estimates.log_score(settings, n, n, weight), weight
                 )
                 n += weight
         share, faded_sum = row[FADED_SHARE], row[FADED_SUM]

@@ -12,7 +12,7 @@ import math
 from river_amf.kernels.features.fading import decay_of, settled_sum
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.numba_tools.arrays import LARGEST_FLOAT, Tree, unsigned
-from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.compilation import extra, hot
 
 GAIN_DECAY = 1.0 - 1.0 / 2000.0
 BY_GAINS = 0.8  # the share of gains in the intensities
@@ -31,26 +31,22 @@ def newest_of(tree: Tree) -> float:
     return max(tree.state["newest_gain"], 1.0)
 
 
+@extra
 @hot
 def begin_gains(tree: Tree, weight: float) -> float:
     """Let the sums fade for a sample; return the weight of its gains."""
     decay, gain = decay_of(GAIN_DECAY, weight)
     newest = newest_of(tree) / max(decay, LEAST_DECAY)
     if newest > LARGEST_NEWEST:
-        rescale_gains(tree, newest)
+        for k in range(len(tree.gains)):
+            for j in range(tree.gains.shape[1]):
+                tree.gains[k, j] = settled_sum(tree.gains[k, j] / newest)
         newest = 1.0
     tree.state["newest_gain"] = newest
     return newest * gain
 
 
-@helper
-def rescale_gains(tree: Tree, factor: float) -> None:
-    """Divide the sums by a factor."""
-    for k in range(tree.gains.shape[0]):
-        for j in range(tree.gains.shape[1]):
-            tree.gains[k, j] = settled_sum(tree.gains[k, j] / factor)
-
-
+@extra
 @hot
 def count_gain(tree: Tree, feature: int, weight: float, share: float, gain: float) -> None:
     """Count what a split has gained for a sample, and the share of mass that it passes on."""
@@ -60,6 +56,7 @@ def count_gain(tree: Tree, feature: int, weight: float, share: float, gain: floa
     tree.gains[SQUARED, j] += weight * (weighted * weighted)
 
 
+@extra
 @hot
 def follow_gains(tree: Tree) -> None:
     """Write the split intensities of a tree, which partly follow from gains, for a sample."""

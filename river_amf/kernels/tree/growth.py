@@ -5,6 +5,8 @@ The Mondrian process of [MF, algorithm 4] and [AMF, algorithm 3] (DESIGN.md: Mon
 
 from __future__ import annotations
 
+import math
+
 from river_amf.kernels.numba_tools.arrays import NEVER, NONE, Array, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.tree import estimates, structure
@@ -44,8 +46,9 @@ def descend(tree: Tree, x: Array) -> tuple[int, float, int]:
     # [MF, algorithm 4; AMF, algorithm 3]. If nothing makes room, the box is extended instead.
     n_features = tree.settings["n_features"]
     is_full = structure.is_spent(tree.settings, tree.state)
-    n_missing = structure.count_missing(x, n_features)
-    index = tree.state["root"]
+    n_missing, index = 0, tree.state["root"]
+    for j in range(n_features):
+        n_missing += math.isnan(x[j])
     time = 0.0
     has_intensity = False
     while True:
@@ -140,16 +143,12 @@ def insert_parent(
         lengths[j] = structure.range_extension(box[0, j], box[1, j], x[j])
     rate = structure.extension_rate(box, x, tree.intensity, n_features)
     feature = draw_feature(tree.state, lengths, tree.intensity, rate)
-    newcomer_left = x[feature] < box[0, feature]
-    if newcomer_left:
-        threshold = draw_threshold(tree.state, x[feature], box[0, feature])
+    if x[feature] < box[0, feature]:
+        low, high, left, right = x[feature], box[0, feature], leaf, index
     else:
-        threshold = draw_threshold(tree.state, box[1, feature], x[feature])
-
-    if newcomer_left:
-        structure.set_split(tree, parent, split_time, feature, threshold, leaf, index)
-    else:
-        structure.set_split(tree, parent, split_time, feature, threshold, index, leaf)
+        low, high, left, right = box[1, feature], x[feature], index, leaf
+    threshold = draw_threshold(tree.state, low, high)
+    structure.set_split(tree, parent, split_time, feature, threshold, left, right)
     structure.replace_child(tree, above["parent"], index, parent)
     above["n_samples"] = node["n_samples"]
     for c in range(tree.settings["n_classes"]):

@@ -47,15 +47,6 @@ def extension_rate(box: Array, x: Array, intensity: Array, n_features: int) -> f
 
 
 @hot
-def count_missing(x: Array, n_features: int) -> int:
-    """Return the number of missing values."""
-    n_missing = 0
-    for j in range(n_features):
-        n_missing += math.isnan(x[j])
-    return n_missing
-
-
-@hot
 def is_inside(box: Array, x: Array, n_features: int, n_missing: int) -> bool:
     """Return whether a box contains x, apart from its missing values."""
     # The code has no branches, so that the processor compares several features at once. A missing
@@ -104,12 +95,6 @@ def is_leaf(node: Record) -> bool:
 def keeps_samples(node: Record) -> bool:
     """Return whether a node is a pure leaf that keeps its samples; all other nodes have a box."""
     return node["n_rows"] > 0
-
-
-@hot
-def longest_list(settings: Record) -> int:
-    """Return the number of samples that a pure leaf may keep before its list is thinned."""
-    return max(settings["longest_list"], 8 * settings["n_features"])
 
 
 @hot
