@@ -50,13 +50,14 @@ HEAVY = {
 SLOW = re.findall(
     r"\w+",
     """
-    baselines benchmarks cache capacity cli cli_predict command_robustness comparison copies damage
-    everyday_files inside_river inspect_regressors keyed large late_labels limits
-    linear_models many
-    memory mismatch naive naive_regression no_jit notebooks open_files outliers package parts paths
-    plot_tree recipes relevance report sklearn tracks validation warm_up
+    baselines benchmarks cache capacity cli cli_predict command_robustness comparison copies
+    damage everyday_files inside_river inspect_regressors keyed large late_labels limits
+    linear_models many mismatch naive naive_regression no_jit notebooks open_files outliers
+    package paths plot_tree recipes relevance report sklearn tracks validation warm_up
     """,
 )
+FILES = {path.stem.removeprefix("test_") for path in HERE.rglob("test_*.py")}
+assert FILES.issuperset(SLOW), f"SLOW names files that there are not: {set(SLOW) - FILES}"
 
 
 def pytest_sessionstart(session):
