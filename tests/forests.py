@@ -39,12 +39,12 @@ VARIANTS = {
 }
 
 
-def pickled(model: Any) -> bytes:
-    """Return the pickle of a model, without the predictions whose labels have not come."""
+def state_without_pending(model: Any) -> bytes:
+    """Return the state of a model, without the predictions whose labels have not come."""
     twin = copy.deepcopy(model)
     if twin._has_learned:
         twin._engine.learned = Learned(twin._engine.schema, twin._arena.without_pending())
-    return pickle.dumps(twin)
+    return state_of(twin)
 
 
 def saved(model: Any) -> bytes:
@@ -54,8 +54,8 @@ def saved(model: Any) -> bytes:
     return file.getvalue()
 
 
-def content(model: Any) -> bytes:
-    """Return a pickle that does not show which equal strings are one object."""
+def state_of(model: Any) -> bytes:
+    """Return bytes that are equal for equal models, whichever of their strings are one object."""
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer)
     pickler.fast = True

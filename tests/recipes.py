@@ -10,7 +10,6 @@ import functools
 import json
 import math
 import os
-import pickle
 import random
 import re
 import signal
@@ -19,6 +18,8 @@ import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
+
+from forests import state_of
 
 from river_amf.keyed.store import Store
 
@@ -119,16 +120,16 @@ def run(recipe, folder, deadly=None):
     steps = [] if deadly is None else count_steps(folder / "state", deadly)
     model = names[recipe](read, publish, folder / "state", every=EVERY)
     (folder / "steps.json").write_text(json.dumps(steps))
-    (folder / "model.pickle").write_bytes(pickle.dumps(plain(model, folder)))
+    (folder / "model.pickle").write_bytes(state_of(plain(model, folder)))
 
 
 def plain(model, folder):
-    """Return an object whose pickle is the same for equal models."""
+    """Return an object that shows the state of a model, wherever it is."""
     if hasattr(model, "n_workers"):
         model.save(folder / "workers.amf")
         return (folder / "workers.amf").read_bytes()
     if hasattr(model, "flush"):
-        return [(key, pickle.dumps(model[key])) for key in sorted(model)]  # they share no strings
+        return [(key, state_of(model[key])) for key in sorted(model)]
     return model
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from forests import pickled
+from forests import state_without_pending
 
 from river_amf import AMFClassifier, AMFRegressor
 
@@ -116,7 +116,7 @@ def assert_predicts(model, X, library):
 
 def assert_twins(model, twin):
     """Check that two models are the same to the last bit."""
-    assert pickled(model) == pickled(twin)
+    assert state_without_pending(model) == state_without_pending(twin)
 
 
 def assert_learns(library, blocks, **parameters):

@@ -5,12 +5,11 @@ import decimal
 import enum
 import fractions
 import math
-import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
-from forests import STREAM, VARIANTS, forests
+from forests import STREAM, VARIANTS, forests, state_of
 from generated import PARAMETERS, PARAMETERS_OF_NUMBERS, TARGETS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -95,12 +94,12 @@ def test_threads_change_nothing(kind, n_jobs):
 def test_input_is_never_changed(library):
     X, labels, weights = next(blocks_of(library, AMFClassifier, (50,)))
     y, w = library.series(labels), library.series(weights)
-    before = [*map(pickle.dumps, (X, y, w))]
+    before = [*map(state_of, (X, y, w))]
     model = fresh()
     model.learn_many(X, y, w)
     model.predict_proba_then_learn_many(X, y, w)
     model.predict_many(X)
-    assert [*map(pickle.dumps, (X, y, w))] == before
+    assert [*map(state_of, (X, y, w))] == before
 
 
 def test_block_behind_a_scaler():
@@ -204,7 +203,7 @@ def test_odd_values_equal_rows_or_are_refused_alike(rows, weights, n_classes, ha
     model, twin = (fresh(n_classes=n_classes, n_estimators=2) for _ in range(2))
     for forest in (model, twin):
         learn(forest, [{"a": 1.0, "b": "a"}] * has_learned, [1] * has_learned)
-    before, expected = pickle.dumps(model), None
+    before, expected = state_of(model), None
     for i, ((a, b, label), weight) in enumerate(zip(rows, weights, strict=False)):
         try:
             twin.learn_one({"a": a, "b": b}, label, w=weight)
@@ -217,7 +216,7 @@ def test_odd_values_equal_rows_or_are_refused_alike(rows, weights, n_classes, ha
         model.learn_many(X, labels, weights[: len(rows)])
     except (TypeError, ValueError) as error:
         assert (type(error), str(error)) == expected
-        assert pickle.dumps(model) == before
+        assert state_of(model) == before
     else:
         assert expected is None
         assert [*map(repr, labels_of(model))] == [*map(repr, labels_of(twin))]

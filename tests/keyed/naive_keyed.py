@@ -1,13 +1,13 @@
 """A model for each key, plainly: a dict of models, row by row."""
 
-import pickle
+from forests import state_of
 
 from river_amf.keyed.blocks import MANY
 
 
-def pickles(models):
-    """Return the pickles of models by key."""
-    return {key: pickle.dumps(models[key]) for key in models}
+def states_of(models):
+    """Return the states of models by key."""
+    return {key: state_of(models[key]) for key in models}
 
 
 class NaiveKeyed:

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from naive_keyed import NaiveKeyed, pickles
+from naive_keyed import NaiveKeyed, states_of
 from river import compose, linear_model, naive_bayes
 
 from river_amf import AMFClassifier
@@ -167,9 +167,9 @@ def test_forests_are_stored_as_files(tmp_path):
     forest = AMFClassifier(1, seed=1)
     with opened(tmp_path, forest, allow_pickle=False) as model:
         learn(model, "ab")
-        before = pickles(model)
+        before = states_of(model)
     with opened(tmp_path, forest, allow_pickle=False) as model:
-        assert pickles(model) == before
+        assert states_of(model) == before
         model.learn_one(sample("a"), 1j)  # which a file cannot hold
         with pytest.raises(TypeError, match=r"key 'a' .* label 1j .* allow_pickle=False"):
             model.flush()
@@ -177,9 +177,9 @@ def test_forests_are_stored_as_files(tmp_path):
     with opened(tmp_path, forest) as model:
         model.learn_one(sample("a"), 1j)
         assert {packed[:2] for *_, packed in model._store.call("packed")} == {b"\x80\x05", b"PK"}
-        before = pickles(model)
+        before = states_of(model)
     with opened(tmp_path, forest) as model:
-        assert pickles(model) == before
+        assert states_of(model) == before
     with opened(tmp_path, forest, allow_pickle=False) as model:
         model["b"]
         with pytest.raises(FileError, match='of the key "a" cannot be read: it is a pickle'):
@@ -213,7 +213,7 @@ def test_full_disk_leaves_the_last_flush(tmp_path, call):
     for user in "abc":
         model.learn_one(wide(user), True)
     model.flush(position=3)
-    flushed = pickles(model)
+    flushed = states_of(model)
     for user in "bc":
         model.learn_one(wide(user), False)
         model.learn_one(wide(user + " 2"), False)  # which has moved some to the file
@@ -227,7 +227,7 @@ def test_full_disk_leaves_the_last_flush(tmp_path, call):
         with pytest.raises(OSError, match="full; it holds the models of the last flush"):
             other(model)
     with opened(tmp_path, naive_bayes.GaussianNB()) as later:  # the other has released it
-        assert later.position == 3 and pickles(later) == flushed
+        assert later.position == 3 and states_of(later) == flushed
 
 
 @pytest.mark.parametrize("max_in_memory", [1, 2, 3, None])
@@ -262,14 +262,14 @@ def test_flush_has_the_models_of_its_start(
             is_running = keyed._store.call("advance", steps, 0)
             assert is_running or keyed.position == [*at_start][-1]
         elif call == "crash":  # which may be in the middle of a flush
-            assert pickles(keyed) == pickles(naive.models)
+            assert states_of(keyed) == states_of(naive.models)
             position, steps = keyed.position, iter(())
             keyed.close()
             keyed = opened(tmp_path, model, max_in_memory=max_in_memory)
             assert keyed.position == position
             naive = copy.deepcopy(at_start[position])
             at_start = {position: copy.deepcopy(naive)}
-            assert pickles(keyed) == pickles(naive.models)
+            assert states_of(keyed) == states_of(naive.models)
         assert max_in_memory is None or len(kept(keyed)) <= max_in_memory
     assert {*keyed.remove_unused(2)} == naive.remove_unused(2)
 
@@ -307,7 +307,7 @@ def test_flush_with_a_model_that_cannot_be_stored(tmp_path):
     model = opened(tmp_path, forest, allow_pickle=False)
     learn(model, "ab")
     model.flush(position=1)
-    flushed = pickles(model)
+    flushed = states_of(model)
     learn(model, "b")
     model.learn_one(sample("a"), 1j)  # which a file cannot hold
     learn(model, "c")
@@ -321,7 +321,7 @@ def test_flush_with_a_model_that_cannot_be_stored(tmp_path):
     model.flush(position=3)
     model.close()
     with opened(tmp_path, forest) as later:
-        assert later.position == 3 and {*later} == {*"bc"} and flushed["b"] != pickles(later)["b"]
+        assert later.position == 3 and {*later} == {*"bc"} and flushed["b"] != states_of(later)["b"]
 
 
 def learn_row(model, i):
@@ -356,7 +356,7 @@ def test_kill_leaves_the_last_flush(tmp_path, n_kills=5):
         assert position in (flushed.value, flushed.value + 25) and position >= start + 100
         for i in range(start, position):
             learn_row(twin, i)
-        assert pickles(model) == pickles(twin)
+        assert states_of(model) == states_of(twin)
         model.close()
 
 
@@ -382,7 +382,7 @@ def test_threads_may_share_it(tmp_path):
     model.flush()
     model.close()
     with opened(tmp_path) as later:
-        assert pickles(later) == pickles(twin)
+        assert states_of(later) == states_of(twin)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork, of POSIX")

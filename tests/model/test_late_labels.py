@@ -5,13 +5,13 @@
 
 import copy
 import math
-import pickle
 import random
 
 import pandas as pd
 import pytest
 import test_naive
 import test_naive_regression
+from forests import state_of
 from generated import streams, streams_of_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -219,7 +219,7 @@ def test_late_rows_of_chunks_equal_single_samples(kind, parameters, monkeypatch,
         for x in xs[late]:
             single.predict_one(x)
         blocks.predict_many(frame[late])
-    assert pickle.dumps(single) == pickle.dumps(blocks)
+    assert state_of(single) == state_of(blocks)
     assert sum(n_late for _, n_late in chunks) >= min(60, single._arena.handle["most_pending"][0])
 
 
@@ -242,7 +242,7 @@ def test_repeated_prediction_expects_its_label_at_once():
         single.learn_one({"a": n % 2}, n % 3)
     numbers = pd.DataFrame({"a": [n % 2 for n in range(20)]})
     blocks.predict_proba_then_learn_many(numbers, [n % 3 for n in range(20)])
-    assert pickle.dumps(single) == pickle.dumps(blocks)
+    assert state_of(single) == state_of(blocks)
 
 
 @pytest.mark.parametrize("n_classes", [None, 300])

@@ -1,12 +1,12 @@
 """Regressors: targets of any size, maps of targets, drifts, and intervals."""
 
 import math
-import pickle
 import random
 
 import numpy as np
 import pandas as pd
 import pytest
+from forests import state_of
 from generated import PARAMETERS_OF_NUMBERS, TARGETS, streams_of_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -110,7 +110,7 @@ def test_jumps_of_targets_overflow_nothing(kind, small, large, weight, fading_fa
 @kinds
 def test_huge_sums_of_weights_are_refused(kind):
     model = trained(NUMBERS[:20], kind=kind, vote="mean")
-    before = pickle.dumps(model)
+    before = state_of(model)
     for w in (1.1e100, 1e300):
         with pytest.raises(ValueError, match=r"more than 1e\+100"):
             model.learn_one({"fine": 1.0}, 1.0, w)
@@ -118,7 +118,7 @@ def test_huge_sums_of_weights_are_refused(kind):
             model.learn_many(pd.DataFrame({"fine": [1.0, 2.0]}), [1.0, 2.0], [1.0, w])
         with pytest.raises(ValueError, match=r"more than 1e\+100"):
             kind(vote="mean").learn_one({"fine": 1.0}, 1.0, w)
-    assert pickle.dumps(model) == before
+    assert state_of(model) == before
 
 
 @kinds

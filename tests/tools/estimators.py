@@ -1,11 +1,10 @@
 """What the tests of estimators share: data, scikit-learn's checks, and the river models."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from forests import state_of
 from sklearn.base import is_regressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -105,7 +104,7 @@ def rows_of(X):
 def as_seen(estimator):
     """Return all attributes of an estimator in a form that can be compared."""
     return {
-        name: pickle.dumps(value) if name == "model_" else repr(value)
+        name: state_of(value) if name == "model_" else repr(value)
         for name, value in vars(estimator).items()
     }
 
