@@ -141,22 +141,20 @@ def write(tmp_path):
 
 @pytest.fixture
 def chunks(monkeypatch):
-    """Return the sizes of the chunks learned, with numbers of late rows; fail if there are none.
+    """Return how many rows are learned in chunks, by stretch; fail if there are none.
 
     Two ordinary rows in a row suffice for a chunk.
     """
     from river_amf.engine import blocks
-    from river_amf.state.layout import DELAY
 
-    sizes, learn_chunk = [], blocks._Learner._learn_chunk
+    sizes, prepare = [], blocks.EncodedBlock.prepare
 
-    def learn_and_note(learner, block, start, *more):
-        stop = learn_chunk(learner, block, start, *more)
-        sizes.append((stop - start, (block.contexts[: stop - start, DELAY] > 0.0).sum()))
-        return stop
+    def prepare_and_note(block, arena, n_samples, *, learns, **more):
+        sizes.extend([n_samples] * learns)
+        prepare(block, arena, n_samples, learns=learns, **more)
 
-    monkeypatch.setattr(blocks._Learner, "_learn_chunk", learn_and_note)
-    monkeypatch.setattr(blocks, "_MIN_CHUNK_ROWS", 2)
+    monkeypatch.setattr(blocks.EncodedBlock, "prepare", prepare_and_note)
+    monkeypatch.setattr(blocks, "MIN_CHUNK_ROWS", 2)
     yield sizes
     assert sizes, "no chunk was learned"
 

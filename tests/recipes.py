@@ -13,6 +13,7 @@ import os
 import random
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import traceback
@@ -20,8 +21,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from forests import state_of
-
-from river_amf.keyed.store import Store
 
 RECIPES = Path(__file__).resolve().parents[1] / "river_amf" / "RECIPES.md"
 BATCH = 20  # messages
@@ -98,8 +97,14 @@ def count_steps(folder, deadly):
 
     sys.addaudithook(audit)
     os.fsync = before("fsync", int)  # as only a power failure needs it
-    for name in ("_put", "_commit", "_clean"):  # rows of a database
-        setattr(Store, name, before(name, getattr(Store, name)))
+
+    class Changed(sqlite3.Connection):
+        def execute(self, query, values=()):
+            if query.startswith(("INSERT", "DELETE", "COMMIT")):
+                step(query)
+            return super().execute(query, values)
+
+    sqlite3.connect = functools.partial(sqlite3.connect, factory=Changed)
     return steps
 
 

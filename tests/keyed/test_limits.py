@@ -9,6 +9,7 @@ import random
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -154,10 +155,10 @@ def test_edited_rows_are_refused(tmp_path, edit):
 
 
 def test_unused_keys_among_many_are_removed(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_ROW", store._BATCH)  # each removal is a transaction
     with opened(tmp_path, max_in_memory=2) as model:
         for user in range(2500):
             model.learn_one(sample(user), True)
+        monkeypatch.setattr(store, "BATCH_BYTES", 1000)  # transactions of a few removals
         assert {*model.remove_unused(7)} == {*range(2493)}
     with opened(tmp_path) as model:
         assert {*model} == {*range(2493, 2500)}
@@ -235,7 +236,7 @@ def test_full_disk_leaves_the_last_flush(tmp_path, call):
 def test_flush_has_the_models_of_its_start(
     tmp_path, monkeypatch, model, max_in_memory, n_calls=400
 ):
-    monkeypatch.setattr(store, "_BATCH", 1000)  # so that many rows are committed before a flush
+    monkeypatch.setattr(store, "BATCH_BYTES", 1000)  # many rows are committed before a flush
     draw = random.Random(1)
     calls = draw.choices(
         [*"lsp", "start", "delete", "remove_unused", "crash"], [9, 4, 2, 2, 2, 1, 1], k=n_calls
@@ -286,17 +287,22 @@ def test_flush_has_a_key_removed_after_its_start(tmp_path):
         assert {*later} == {*"abc"}
 
 
+class Interrupted(sqlite3.Connection):
+    """A connection that is interrupted after a removal."""
+
+    def execute(self, query, values=()):
+        rows = super().execute(query, values)
+        if query.startswith("INSERT INTO models") and values[-1] is None:
+            raise KeyboardInterrupt
+        return rows
+
+
 def test_interrupted_removal_leaves_the_model(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Interrupted))
     model = opened(tmp_path, max_in_memory=1)
     learn(model, "a")
     model.flush()
-
-    def put_and_interrupt(*row, put=model._store._put):
-        put(*row)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(model._store, "_put", put_and_interrupt)
+    with pytest.raises(KeyboardInterrupt):
         del model["a"]
     learn(model, "b")  # which moves the model of a to the file
     assert {*model} == {*"ab"}

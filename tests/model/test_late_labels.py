@@ -207,7 +207,7 @@ def test_restarts_equal_reference(kind, parameters):
 
 @pytest.mark.parametrize(("kind", "parameters"), VARIANTS)
 def test_late_rows_of_chunks_equal_single_samples(kind, parameters, monkeypatch, chunks):
-    monkeypatch.setattr(arena, "_CHUNK_BYTES", 1)  # chunks of 64 rows
+    monkeypatch.setattr(arena, "CHUNK_BYTES", 1)  # chunks of 64 rows
     single, blocks = (kind(seed=3, **parameters) for _ in range(2))
     rows = drifting(kind, 500, weights=[1.0] * 30 + [2.0] * 10 + [0.0])
     xs, ys, ws = map(list, zip(*rows, strict=True))
@@ -220,7 +220,7 @@ def test_late_rows_of_chunks_equal_single_samples(kind, parameters, monkeypatch,
             single.predict_one(x)
         blocks.predict_many(frame[late])
     assert state_of(single) == state_of(blocks)
-    assert sum(n_late for _, n_late in chunks) >= min(60, single._arena.handle["most_pending"][0])
+    assert sum(chunks) > 470  # and so at least a hundred of the late rows
 
 
 def test_repeated_prediction_expects_its_label_at_once():

@@ -329,7 +329,7 @@ IDLE = [  # parameters that have no effect with others
     ids=str,
 )
 def test_parameters_without_effect_give_one_warning(kind, idle, others, monkeypatch):
-    monkeypatch.setattr(cautions, "_WARNED", set())
+    monkeypatch.setattr(cautions, "WARNED", set())
     (name,) = idle
     is_default = idle in ({name: getattr(kind(), name)}, {"linear": False})
     keeps_all = "max_delayed_labels" in idle and issubclass(kind, AMFRegressor)
@@ -346,7 +346,7 @@ def test_parameters_without_effect_give_one_warning(kind, idle, others, monkeypa
 def test_files_load_without_a_warning_of_parameters(monkeypatch):
     file = io.BytesIO()
     for call in (lambda: AMFClassifier(linear=True).save(file), lambda: AMFClassifier.load(file)):
-        monkeypatch.setattr(cautions, "_WARNED", set())
+        monkeypatch.setattr(cautions, "WARNED", set())
         with warnings.catch_warnings(record=True, action="always") as record:
             model = call()
         file.seek(0)
