@@ -164,6 +164,12 @@ def test_numbers_in_categories_are_text(column):
         model.predict_one({"code": 30})
 
 
+def test_infinity_may_be_a_category():
+    model = AdaptiveAMFClassifier(1, seed=1)
+    model.learn_many(pd.DataFrame({"code": pd.Categorical([math.inf, 2.0])}), [True, False])
+    assert model._features.categories("code") == {"inf": 0, "2": 1}
+
+
 # Labels and weights
 
 

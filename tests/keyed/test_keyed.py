@@ -172,6 +172,14 @@ def test_moved_model_keeps_its_predictions(is_wrapped):
     assert states_of(model) == states_of(naive.models)
 
 
+def test_numbers_in_categories_are_text():
+    X, y = pd.DataFrame({"user": "a", "size": pd.Categorical([1, 2, 1])}), [True, False, True]
+    model, twin = KeyedClassifier(AMFClassifier(1, seed=1), "user"), AMFClassifier(1, seed=1)
+    model.learn_many(X, y)
+    twin.learn_many(X[["size"]], y)
+    assert state_of(model["a"]) == state_of(twin)
+
+
 def test_step_without_blocks_gets_rows():
     model = KeyedClassifier(SCALER | tree.HoeffdingTreeClassifier(), "user")
     naive, (X, y) = NaiveKeyed(model.model.clone), stream(500)

@@ -287,6 +287,41 @@ def test_flush_has_a_key_removed_after_its_start(tmp_path):
         assert {*later} == {*"abc"}
 
 
+def n_rows(model):
+    return model._store._database.execute("SELECT count(*) FROM models").fetchone()[0]
+
+
+def test_removed_models_leave_no_rows(tmp_path):
+    for folder in (None, tmp_path):
+        model = KeyedClassifier(LOGISTIC, "user", folder=folder, max_in_memory=1)
+        learn(model, "abcd")
+        for key in "abc":
+            del model[key]
+        # those in a folder may come back by a crash
+        assert n_rows(model) > 3 if folder else n_rows(model) <= 1
+    steps = model._store.flushing(1)
+    model._store.call("advance", steps, 0)
+    del model["d"]
+    assert not model._store.call("advance", steps, 60) and n_rows(model) == 2
+    model.flush()
+    assert n_rows(model) == 0
+    learn(model, "ab")
+    model.flush()
+    del model["a"], model["b"]
+    model._store.call("advance", model._store.flushing(2), 0)  # it commits; then a crash
+    assert n_rows(model) > 1
+    model.close()
+    assert n_rows(opened(tmp_path)) == 0
+
+
+def test_transactions_hold_many_rows(monkeypatch):
+    monkeypatch.setattr(store, "BATCH_BYTES", 20_000)
+    model, queries = KeyedClassifier(LOGISTIC, "user", max_in_memory=1), []
+    model._store._database.set_trace_callback(queries.append)
+    learn(model, range(100), n=1)
+    assert 1 < queries.count("COMMIT") < 30
+
+
 class Interrupted(sqlite3.Connection):
     """A connection that is interrupted after a removal."""
 

@@ -34,6 +34,20 @@ def test_prediction_without_samples_is_zero(kind):
 
 
 @kinds
+def test_negative_zero_is_zero(kind):
+    X, states = pd.DataFrame({"a": np.arange(60.0) % 7}), set()
+    for zero in (0.0, -0.0):
+        y = [float(n) if n % 3 == 1 else zero for n in range(60)]
+        single, listed, block = (kind(2, seed=1) for _ in range(3))
+        for x, target in zip(X.to_dict("records"), y, strict=True):
+            single.learn_one(x, target)
+        listed.learn_many(X, y)
+        block.learn_many(X, np.array(y))
+        states |= {*map(state_of, (single, listed, block))}
+    assert len(states) == 1
+
+
+@kinds
 @pytest.mark.parametrize("y", [1e8 + 0.1, 1e200])
 def test_first_prediction_is_the_first_target(kind, y):
     model = kind(seed=1)

@@ -181,8 +181,9 @@ def test_edited_model_is_refused(path, make, edit, what):
     assert what in edited_error(path, header, arrays)
 
 
-def test_file_of_the_other_task_is_refused(path):
+def test_file_of_the_other_task_or_with_odd_notes_is_refused(path):
     header, arrays = parts_in(learn(AMFRegressor(), targets(9)), path)
+    assert "notes, an object," in edited_error(path, header | {"notes": []}, arrays)
     assert "damaged" in edited_error(path, header | {"kind": "AMFClassifier"}, arrays)
 
 

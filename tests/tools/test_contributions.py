@@ -113,6 +113,13 @@ def test_contributions_equal_walks(model):
         np.testing.assert_allclose(parts, [*expected.values()], rtol=EXACT, atol=EXACT)
 
 
+def test_contributions_to_a_clipped_prediction_sum_to_it():
+    rows = [({"a": math.sin(n / 9)}, float(n)) for n in range(99)]
+    model = learn(AdaptiveAMFRegressor(4, seed=1), rows)
+    for a in (-50.0, 9.0):
+        assert_sums(model, {"a": a})
+
+
 def test_logarithms_of_trees_equal_walks():
     model, n_branched = MODELS["learned vote"], 0
     for x in QUESTIONS:
