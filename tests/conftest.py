@@ -171,7 +171,6 @@ def no_figures():
 
 @pytest.fixture(scope="session")
 def chromium():
-    """Return the path of the browser."""
     path = shutil.which("chromium") or shutil.which("google-chrome")
     assert path, "the browser is missing: apt-get install chromium"
     return path

@@ -48,7 +48,6 @@ def state_without_pending(model: Any) -> bytes:
 
 
 def saved(model: Any) -> bytes:
-    """Return the bytes of the file of a model."""
     file = io.BytesIO()
     model.save(file)
     return file.getvalue()
@@ -116,17 +115,14 @@ QUESTIONS = [x for x, _, _ in STREAM[::30]] + [{}, {"fine": 1e9}, {"color": "nev
 
 
 def learn(model: Any, samples: Samples) -> Any:
-    """Let a model learn samples one by one; returns it."""
     for sample in samples:
         model.learn_one(*sample)
     return model
 
 
 def trained(samples: Samples, kind: Any = AMFClassifier, **parameters: Any) -> Any:
-    """Return a small forest that has learned the samples."""
     return learn(kind(**({"n_estimators": 3, "seed": 42} | parameters)), samples)
 
 
 def answers(model: Any) -> list[dict[Any, float]]:
-    """Return the predictions of a model for the questions."""
     return [model.predict_proba_one(x) for x in QUESTIONS]

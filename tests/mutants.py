@@ -52,7 +52,6 @@ class Mutant:
 
 
 def mutants() -> dict[str, Mutant]:
-    """Return all mutants by name."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return {entry["name"]: Mutant(**entry) for entry in table["mutant"]}
 

@@ -55,14 +55,12 @@ def with_evidence(covariance, x, h, kept, of_constant):
 
 
 def grown(covariance, n, of_constant):
-    """Return a covariance with the weights of new inputs."""
     n_before, result = len(covariance), np.diag(first_variances(n, of_constant))
     result[:n_before, :n_before] = covariance
     return result
 
 
 def first_variances(n, of_constant):
-    """Return the variances of weights before anything is learned."""
     return np.array([of_constant, *[VARIANCE] * (n - 1)])
 
 

@@ -118,11 +118,9 @@ class LinearModel:
         """Begin with new columns and labels: their weights are 0."""
 
     def step(self, row):
-        """Return h."""
         return LINEAR_STEP * min(1.0, math.sqrt(FEW_INPUTS / max(row.n_columns, 1)))
 
     def inputs(self, row, z):
-        """Return the inputs of a sample by name; z holds its standardized numbers by column."""
         one_hot = dict.fromkeys(row.categories.items(), 1.0)  # by column and place
         return {"intercept": 1.0, **z, **one_hot}
 
@@ -170,7 +168,6 @@ class Cosines:
         return np.cos(self.phases + t * turns).tolist()
 
     def standardized(self, z):
-        """Return the standardized cosines."""
         return [standard.z(h) for standard, h in zip(self.standards, self.at(z), strict=True)]
 
     def add(self, z):
@@ -187,11 +184,9 @@ class CosineModel(LinearModel):
         self.cosines = Cosines(key, N_COSINES, WIDTH)
 
     def step(self, row):
-        """Return h."""
         return COSINE_STEP
 
     def inputs(self, row, z):
-        """Return 1 and the standardized cosines."""
         return {"intercept": 1.0, **dict(enumerate(self.cosines.standardized(z)))}
 
     def learn(self, row, z, label, weight, n_labels):

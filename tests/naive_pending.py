@@ -82,7 +82,6 @@ class Pending:
         self.rival = self.n_rival = 0  # another place, and how often a row was nearest there
 
     def lateness(self, n_learned):
-        """Return how late labels are, given the number of samples learned."""
         if not self.most:
             return 0.0
         if self.mean_lateness is None:

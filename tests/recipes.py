@@ -45,7 +45,6 @@ OPERATIONS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.
 
 
 def code():
-    """Return the code of the document."""
     text = RECIPES.read_text(encoding="utf-8")
     return "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
 
@@ -145,12 +144,10 @@ def start(recipe, folder, deadly=0):
 
 
 def model_in(folder):
-    """Return the pickled model that a run has left."""
     return (folder / "model.pickle").read_bytes()
 
 
 def finish(recipe, folder):
-    """Run a recipe to its end; return the pickled model."""
     assert start(recipe, folder) == 0
     return model_in(folder)
 

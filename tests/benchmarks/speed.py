@@ -67,8 +67,6 @@ def in_one_block(model: Any, case: Case) -> None:
 
 
 class Way(NamedTuple):
-    """A way to run a stream."""
-
     make: Callable[..., Any]
     walk: Callable[[Any, Case], None]
     repeats: int
@@ -140,7 +138,6 @@ def print_memory(data: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the tables; returns the exit status."""
     arguments = make_parser(__doc__, STREAMS).parse_args(argv)
     print_versions()
     names = available(arguments.streams, arguments.data)

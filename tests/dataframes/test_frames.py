@@ -97,7 +97,6 @@ ALL_COLUMNS = [
 
 
 def library_of(column):
-    """Return the library that a series or array belongs to."""
     return LIBRARIES[type(column).__module__.partition(".")[0]]
 
 

@@ -225,7 +225,6 @@ def test_odd_values_equal_rows_or_are_refused_alike(rows, weights, n_classes, ha
 
 
 def proba_or_error(model, x):
-    """Return probabilities in the order of labels, or the text of an error."""
     try:
         return list(model.predict_proba_one(x).values())
     except ValueError as error:

@@ -135,7 +135,6 @@ def test_file_is_read_or_named(name, options, first, hints):
 
 
 def table(head, n, row):
-    """Return a table of n rows, each made from its number."""
     return f"{head}\n" + "".join(row(i) + "\n" for i in range(n))
 
 

@@ -6,7 +6,6 @@ from river_amf.keyed.blocks import MANY
 
 
 def states_of(models):
-    """Return the states of models by key."""
     return {key: state_of(models[key]) for key in models}
 
 
@@ -20,11 +19,9 @@ class NaiveKeyed:
         self.learned = []  # the keys of all samples
 
     def split(self, x):
-        """Return the key, and the features without it."""
         return x[self.key], {name: value for name, value in x.items() if name != self.key}
 
     def learn_one(self, x, y, w=None):
-        """Learn a sample."""
         key, features = self.split(x)
         if key not in self.models:
             self.models[key] = self.new()

@@ -119,7 +119,6 @@ def test_other_files_are_refused_and_left(tmp_path, spoil, kind, message):
 
 
 def update(folder, edit):
-    """Edit the database of a folder of keys."""
     with sqlite3.connect(folder / "models.sqlite") as database:
         database.execute(f"UPDATE {edit}")
     database.close()

@@ -46,7 +46,6 @@ def objects(*values):
 
 
 def short_repr(value):
-    """Return the repr as messages show it."""
     try:
         return repr(value)[:500]
     except ValueError:
@@ -232,7 +231,6 @@ LATE = {  # a name with a column that is bad from row 7 on
 
 
 def in_all(columns):
-    """Return a frame of each library."""
     return pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)
 
 

@@ -34,7 +34,7 @@ def untrained(name):
 
 @functools.cache
 def learned_with_room(name):
-    """Return the pickle of a forest that has learned the stream."""
+    """Return the state of a forest that has learned the stream."""
     return state_of(learn(*untrained(name)))
 
 

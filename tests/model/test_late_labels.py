@@ -39,7 +39,6 @@ VARIANTS += [
 
 
 def pair(kind, parameters):
-    """Return a forest and the reference."""
     naive = test_naive_regression if kind is AMFRegressor else test_naive
     return naive.pair(**{"n_estimators": 2} | parameters)
 

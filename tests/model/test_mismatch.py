@@ -30,7 +30,6 @@ def made(kind=AMFClassifier, **parameters):
 
 
 def caught(call, *args, **kwargs):
-    """Return the warnings that a call gives."""
     with warnings.catch_warnings(record=True) as record:
         warnings.simplefilter("always")
         call(*args, **kwargs)

@@ -41,7 +41,6 @@ BY_HAND = {"pure cells", "unit", "linear", "linear, unit", "adaptive, pure cells
 
 
 def pair(n_estimators=2, **parameters):
-    """Make a compiled and a naive forest that draw the same random numbers."""
     model = AMFClassifier(n_estimators=n_estimators, seed=5, **parameters)
     arena = begin(model)
     random_states, keys = arena.trees["random_state"].tolist(), arena.trees["key"].tolist()
@@ -87,7 +86,6 @@ def same_nodes(model, tree, expected, precision):
 
 
 def check_same_tree(model, reference, tree):
-    """Compare a tree node by node."""
     expected = reference.trees[tree]
     for row, node in same_nodes(model, tree, expected, 1e-11):
         counts = node.counts()[: len(row["counts"])]

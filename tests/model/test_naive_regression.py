@@ -56,7 +56,6 @@ BY_HAND |= {"budget", "mean", "recent errors", "nothing but fading"}
 
 
 def pair(n_estimators=2, **parameters):
-    """Make a compiled and a naive forest that draw the same random numbers."""
     model = AMFRegressor(n_estimators=n_estimators, seed=5, **parameters)
     arena = begin(model)
     random_states, keys = arena.trees["random_state"].tolist(), arena.trees["key"].tolist()
@@ -87,7 +86,6 @@ def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
 
 
 def check_same_state(model, reference):
-    """Compare the state outside the trees."""
     check_same_features(model, reference, 1e-9)
 
 

@@ -14,7 +14,6 @@ CLEAN = {"size": 4.0, "width": 2.0, "color": "r"}
 
 
 def small(kind=AMFClassifier, n_samples=300, **parameters):
-    """Return a forest of three features, of which it has learned no missing value."""
     model = kind(n_estimators=5, seed=1, **parameters)
     for i in range(n_samples):
         x = {"size": i % 10, "width": i * 7 % 13, "color": "rgb"[i % 3]}

@@ -61,7 +61,6 @@ class Suit(enum.Enum):
 
 
 def plain_sample(i):
-    """Return a sample with gaps."""
     x = {"v": i * i % 23, "w": i * i % 3 % 2, "c": "chs"[i * i % 7 % 3]}
     return {name: x[name] for name, every in [("v", 5), ("c", 7), ("w", 11)] if i % every}
 

@@ -129,7 +129,6 @@ def answers(model, questions=None):
 
 
 def check_valid(answer):
-    """Check that an answer holds probabilities, or is a finite number."""
     if isinstance(answer, dict):
         assert all(0.0 <= p <= 1.0 for p in answer.values())
         answer = sum(answer.values()) - 1.0

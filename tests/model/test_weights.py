@@ -32,7 +32,6 @@ regressors = pytest.mark.parametrize("kind", KINDS[2:], ids=NAMES[2:])
 
 
 def predicted(model, weights, n=4000):
-    """Predict each row before it is learned: p(True), or the target."""
     y, weights = (RARE if isinstance(model, AMFClassifier) else TARGETS)[:n], weights[:n]
     if isinstance(model, AMFClassifier):
         return model.predict_proba_then_learn_many(X[:n], y, weights)[True].to_numpy()

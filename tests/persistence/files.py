@@ -32,7 +32,6 @@ def targets(n_samples):
 
 
 def reloaded(model, path):
-    """Save a model and load it again."""
     model.save(path)
     return river_amf.load(path)
 
@@ -52,7 +51,6 @@ def parts_in(model, path):
 
 
 def write_parts(path, header, arrays):
-    """Write a file of these parts."""
     with path.open("wb") as file:
         container.write(header, arrays, file)
 

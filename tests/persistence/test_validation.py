@@ -38,8 +38,6 @@ def of_many_categories():
 
 
 def codes(change):
-    """Return an edit of the codes of the categories of a feature."""
-
     def edit(header, arrays):
         (item,) = (item for item in header["features"] if item[0] == "session")
         item[2] = change(item[2])

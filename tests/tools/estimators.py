@@ -80,12 +80,10 @@ libraries = pytest.mark.parametrize("frame", LIBRARIES.values(), ids=LIBRARIES)
 
 
 def small(kind=AMFClassifier, **parameters):
-    """Make a small forest that learns rows in order."""
     return kind(**{"n_estimators": 3, "random_state": 3, "shuffle": False} | parameters)
 
 
 def targets_of(kind):
-    """Return what an estimator learns of the rows X."""
     return NUMBERS if issubclass(kind, AMFRegressor) else Y
 
 
@@ -97,7 +95,6 @@ def answers(estimator, X):
 
 
 def rows_of(X):
-    """Return a table as one dict per row."""
     return pd.DataFrame(X).to_dict("records")
 
 
@@ -110,7 +107,6 @@ def as_seen(estimator):
 
 
 def assert_refused(error, match, call, *estimators):
-    """Check the error of a call, and that it leaves estimators as they were."""
     before = [*map(as_seen, estimators)]
     with pytest.raises(error, match=match):
         call()

@@ -49,7 +49,6 @@ def of_models(*names):
 
 
 def expected_sum(model, x, label=None):
-    """Return what contributions sum to."""
     if isinstance(model, AMFRegressor):
         return model.predict_one(x)
     proba = model.predict_proba_one(x)

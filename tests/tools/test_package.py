@@ -125,7 +125,6 @@ PUBLIC = {
 
 
 def methods_of(things):
-    """Return the public methods of the classes among named things, by name."""
     return {
         f"{name}.{attribute}": method
         for name, cls in things.items()

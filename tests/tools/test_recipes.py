@@ -46,7 +46,6 @@ def new():
 
 
 def days():
-    """Return the requests of six days by key, and their labels."""
     draw = random.Random(1)
     rows = [{"size": draw.random(), "hour": draw.randrange(24)} for _ in range(600)]
     labels = {str(n): x["size"] > 0.5 for n, x in enumerate(rows)}
