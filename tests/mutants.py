@@ -45,7 +45,6 @@ class Mutant:
         return (package / self.file).read_text(encoding="utf-8").count(self.old) == 1
 
     def apply(self, package: Path) -> None:
-        """Break the rule in a copy of the package."""
         path = package / self.file
         source = path.read_text(encoding="utf-8")
         path.write_text(source.replace(self.old, self.new), encoding="utf-8")

@@ -155,7 +155,6 @@ class AdditiveModel:
             self.weights[0 if place >= n - n_new else n_before :, place + 1] = 1 / len(places)
 
     def inputs(self, row, z):
-        """Return the inputs of a sample, a row for each label."""
         *places, n = self.places(min(row.n_columns, N_SLOTS))
         inputs = np.zeros((max(len(self.weights), 1), n))
         inputs[:, 0] = 1

@@ -171,7 +171,6 @@ class Column:
         return dropped or forgets
 
     def add_absence(self):
-        """Note a missing value that the trees are about to learn."""
         self.n_absent += 1
         self.learned.add(MISSING_CODE)
         if not self.is_categorical and self.stand_in() is not None:

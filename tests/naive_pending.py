@@ -89,7 +89,6 @@ class Pending:
         return self.mean_lateness if self.mean_lateness >= AT_ONCE else 0.0
 
     def count_lateness(self):
-        """Count the lateness of the label that is learned, if it had a prediction."""
         newest, self.newest_lateness = self.newest_lateness, None
         if newest is not None:
             mean = self.mean_lateness

@@ -54,7 +54,6 @@ def load_case(name: str, data: Path) -> Case:
 
 
 def one_by_one(model: Any, case: Case) -> None:
-    """Predict and learn sample by sample."""
     predict, learn = model.predict_proba_one, model.learn_one
     for x, y in case.samples:
         predict(x)
@@ -62,7 +61,6 @@ def one_by_one(model: Any, case: Case) -> None:
 
 
 def in_one_block(model: Any, case: Case) -> None:
-    """Predict and learn the whole stream in one call."""
     model.predict_proba_then_learn_many(case.X, case.y)
 
 

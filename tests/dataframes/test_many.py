@@ -45,7 +45,6 @@ WEIGHTS = [0.0 if i % 50 == 3 else w for i, (_, _, w) in enumerate(STREAM)]
 
 
 def stream_of(library, kind):
-    """Return the stream as a frame of a library, labels or targets, and weights."""
     samples = NUMBERS if issubclass(kind, AMFRegressor) else STREAM
     return library.frame(COLUMNS), [y for _, y, _ in samples], WEIGHTS
 

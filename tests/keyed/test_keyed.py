@@ -40,7 +40,6 @@ LIBRARIES = {
 
 
 def keyed(name, **options):
-    """Return a model for each key, and a dict of models."""
     model = MODELS[name]
     kind = KeyedRegressor if isinstance(model, base.Regressor) else KeyedClassifier
     return kind(model, "user", **options), NaiveKeyed(model.clone)

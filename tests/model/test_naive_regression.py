@@ -90,14 +90,12 @@ def check_same_state(model, reference):
 
 
 def check_same_errors(model, reference):
-    """Compare the sums of squared errors of all rows and of unusual ones."""
     errors = zip(model._arena.row_errors, reference.stack.squares.values(), strict=True)
     for (weight, squares), expected in errors:
         assert (weight, squares) == pytest.approx((expected.weight, expected.total), rel=1e-8)
 
 
 def learn_both(model, reference, stream, tolerance=TOLERANCE):
-    """Learn a stream with both, and compare every prediction; return the range of the targets."""
     first, scale = next((float(y) for _, y, w in stream if w > 0), 0.0), 0.0
 
     def check(name, *arguments, rel=1e-9, tolerance=10 * tolerance):
@@ -121,7 +119,6 @@ def learn_both(model, reference, stream, tolerance=TOLERANCE):
 
 
 def check_equal(model, reference, stream):
-    """Learn a stream with both, and compare every prediction and all that they hold."""
     scale = learn_both(model, reference, stream)
     if reference.n_learned:
         for tree in range(model.n_estimators):

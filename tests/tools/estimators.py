@@ -26,7 +26,6 @@ FAILED = {f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense"
 
 
 def checks_of(estimators, names=None):
-    """Return scikit-learn's checks, or those with certain names, as test cases."""
     for estimator, check in parametrize_with_checks(estimators).args[1]:
         name = getattr(check, "func", check).__name__
         if names is None or name in names:

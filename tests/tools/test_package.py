@@ -135,7 +135,6 @@ def methods_of(things):
 
 
 def without_doctest(things):
-    """Return the names of classes and functions that lack a doctest."""
     documented = {n: t for n, t in things.items() if inspect.isclass(t) or inspect.isfunction(t)}
     return [name for name, thing in documented.items() if ">>>" not in (thing.__doc__ or "")]
 
