@@ -110,7 +110,7 @@ def test_each_restart_is_logged_once(kind, predicts, caplog):
         if predicts:
             model.predict_one(x)
         model.learn_one(x, y)
-        counts = np.array([tree.n_restarts for tree in model])
+        counts = model._arena.trees["n_restarts"].copy()
         for tree in np.flatnonzero(counts > before).tolist():
             n_learned = int(model._arena.trees["restarted_at"][tree])
             assert n_learned in (model.n_samples, model.n_samples - 1)
