@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import inspect
 import math
-import sys
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Any, Self
@@ -109,12 +108,7 @@ class Forest(Ensemble, Saved):
         return clone
 
     def __getstate__(self) -> dict[str, Any]:
-        # Strings are interned, as a pickle records which equal ones are one object.
-        state = {
-            name: sys.intern(value) if type(value) is str else value
-            for name, value in self.__dict__.items()
-        }
-        return state | {"_engine": self._engine.run(content_of, self._engine)}
+        return self.__dict__ | {"_engine": self._engine.run(content_of, self._engine)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         header, arrays = state.pop("_engine")

@@ -50,13 +50,14 @@ HEAVY = {
 SLOW = re.findall(
     r"\w+",
     """
-    baselines benchmarks cache capacity cli cli_predict command_robustness comparison copies damage
-    everyday_files inside_river inspect_regressors keyed large late_labels limits
-    linear_models many
-    memory mismatch naive naive_regression no_jit notebooks open_files outliers package parts paths
-    plot_tree recipes relevance report sklearn tracks validation warm_up
+    baselines benchmarks cache capacity cli cli_predict command_robustness comparison copies
+    damage everyday_files inside_river inspect_regressors keyed large late_labels limits
+    linear_models many mismatch naive naive_regression no_jit notebooks open_files outliers
+    package paths plot_tree recipes relevance report sklearn tracks validation warm_up
     """,
 )
+FILES = {path.stem.removeprefix("test_") for path in HERE.rglob("test_*.py")}
+assert FILES.issuperset(SLOW), f"SLOW names files that there are not: {set(SLOW) - FILES}"
 
 
 def pytest_sessionstart(session):
@@ -140,22 +141,20 @@ def write(tmp_path):
 
 @pytest.fixture
 def chunks(monkeypatch):
-    """Return the sizes of the chunks learned, with numbers of late rows; fail if there are none.
+    """Return how many rows are learned in chunks, by stretch; fail if there are none.
 
     Two ordinary rows in a row suffice for a chunk.
     """
     from river_amf.engine import blocks
-    from river_amf.state.layout import DELAY
 
-    sizes, learn_chunk = [], blocks._Learner._learn_chunk
+    sizes, prepare = [], blocks.EncodedBlock.prepare
 
-    def learn_and_note(learner, block, start, *more):
-        stop = learn_chunk(learner, block, start, *more)
-        sizes.append((stop - start, (block.contexts[: stop - start, DELAY] > 0.0).sum()))
-        return stop
+    def prepare_and_note(block, arena, n_samples, *, learns, **more):
+        sizes.extend([n_samples] * learns)
+        prepare(block, arena, n_samples, learns=learns, **more)
 
-    monkeypatch.setattr(blocks._Learner, "_learn_chunk", learn_and_note)
-    monkeypatch.setattr(blocks, "_MIN_CHUNK_ROWS", 2)
+    monkeypatch.setattr(blocks.EncodedBlock, "prepare", prepare_and_note)
+    monkeypatch.setattr(blocks, "MIN_CHUNK_ROWS", 2)
     yield sizes
     assert sizes, "no chunk was learned"
 
@@ -172,7 +171,6 @@ def no_figures():
 
 @pytest.fixture(scope="session")
 def chromium():
-    """Return the path of the browser."""
     path = shutil.which("chromium") or shutil.which("google-chrome")
     assert path, "the browser is missing: apt-get install chromium"
     return path

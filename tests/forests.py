@@ -39,23 +39,22 @@ VARIANTS = {
 }
 
 
-def pickled(model: Any) -> bytes:
-    """Return the pickle of a model, without the predictions whose labels have not come."""
+def state_without_pending(model: Any) -> bytes:
+    """Return the state of a model, without the predictions whose labels have not come."""
     twin = copy.deepcopy(model)
     if twin._has_learned:
         twin._engine.learned = Learned(twin._engine.schema, twin._arena.without_pending())
-    return pickle.dumps(twin)
+    return state_of(twin)
 
 
 def saved(model: Any) -> bytes:
-    """Return the bytes of the file of a model."""
     file = io.BytesIO()
     model.save(file)
     return file.getvalue()
 
 
-def content(model: Any) -> bytes:
-    """Return a pickle that does not show which equal strings are one object."""
+def state_of(model: Any) -> bytes:
+    """Return bytes that are equal for equal models, whichever of their strings are one object."""
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer)
     pickler.fast = True
@@ -116,17 +115,14 @@ QUESTIONS = [x for x, _, _ in STREAM[::30]] + [{}, {"fine": 1e9}, {"color": "nev
 
 
 def learn(model: Any, samples: Samples) -> Any:
-    """Let a model learn samples one by one; returns it."""
     for sample in samples:
         model.learn_one(*sample)
     return model
 
 
 def trained(samples: Samples, kind: Any = AMFClassifier, **parameters: Any) -> Any:
-    """Return a small forest that has learned the samples."""
     return learn(kind(**({"n_estimators": 3, "seed": 42} | parameters)), samples)
 
 
 def answers(model: Any) -> list[dict[Any, float]]:
-    """Return the predictions of a model for the questions."""
     return [model.predict_proba_one(x) for x in QUESTIONS]

@@ -55,7 +55,6 @@ def check_answer(model, x, seen):
 
 
 def walk(model, samples):
-    """Predict and learn; return the answers."""
     predict = "predict_one" if isinstance(model, base.Regressor) else "predict_proba_one"
     answers = []
     for x, y in samples:

@@ -45,14 +45,12 @@ class Mutant:
         return (package / self.file).read_text(encoding="utf-8").count(self.old) == 1
 
     def apply(self, package: Path) -> None:
-        """Break the rule in a copy of the package."""
         path = package / self.file
         source = path.read_text(encoding="utf-8")
         path.write_text(source.replace(self.old, self.new), encoding="utf-8")
 
 
 def mutants() -> dict[str, Mutant]:
-    """Return all mutants by name."""
     table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return {entry["name"]: Mutant(**entry) for entry in table["mutant"]}
 

@@ -228,8 +228,6 @@ class Node(GrowingNode):
 
 
 class NaiveTree(RestartingTree):
-    """One tree of a `NaiveForest`."""
-
     node_kind = Node
 
     def fades(self):
@@ -370,7 +368,6 @@ class NaiveForest(GrowingForest):
         return 0.5 if self.size_of_prior() <= 2 else 0.01
 
     def empty_mixture(self):
-        """Return the mixture of a node that has seen nothing."""
         whole, faded = [0.0] * self.size_of_prior(), [0.0] * self.size_of_prior()
         return Mixture(whole, faded, 0.0, 0.5, self.dirichlet_in_force(), self.fading_factor)
 
@@ -453,7 +450,6 @@ class NaiveForest(GrowingForest):
         return [math.exp(log_p) for log_p in log_softmax(z)]
 
     def _plain(self, of_trees):
-        """Return the geometric mean of the even trees."""
         votes = self._log_votes(of_trees[::2])
         means = [math.fsum(of_class) / len(votes) for of_class in zip(*votes, strict=True)]
         return [math.exp(log_p) for log_p in log_softmax(means)]

@@ -54,14 +54,12 @@ def with_evidence(covariance, x, h, kept, of_constant):
 
 
 def grown(covariance, n, of_constant):
-    """Return a covariance with the weights of new inputs."""
     n_before, result = len(covariance), np.diag(first_variances(n, of_constant))
     result[:n_before, :n_before] = covariance
     return result
 
 
 def first_variances(n, of_constant):
-    """Return the variances of weights before anything is learned."""
     return np.array([of_constant, *[VARIANCE] * (n - 1)])
 
 
@@ -156,7 +154,6 @@ class AdditiveModel:
             self.weights[0 if place >= n - n_new else n_before :, place + 1] = 1 / len(places)
 
     def inputs(self, row, z):
-        """Return the inputs of a sample, a row for each label."""
         *places, n = self.places(min(row.n_columns, N_SLOTS))
         inputs = np.zeros((max(len(self.weights), 1), n))
         inputs[:, 0] = 1

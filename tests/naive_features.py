@@ -77,11 +77,9 @@ class ObservedRange:
         self.is_settled = False
 
     def width(self):
-        """Return the width of the range."""
         return self.high - self.low
 
     def extend(self, value):
-        """Extend the range to include the value."""
         self.low, self.high = min(self.low, value), max(self.high, value)
 
     def is_far(self, value):
@@ -173,7 +171,6 @@ class Column:
         return dropped or forgets
 
     def add_absence(self):
-        """Note a missing value that the trees are about to learn."""
         self.n_absent += 1
         self.learned.add(MISSING_CODE)
         if not self.is_categorical and self.stand_in() is not None:
@@ -209,7 +206,6 @@ class Column:
         return MISSING_CODE if value is MISSING else self.codes.get(value, len(self.codes))
 
     def encode(self, value, tree_key):
-        """Convert a value to a tree's number."""
         if not self.is_categorical:
             return float(value)
         return category_number(self.code(value), self.index, tree_key)
@@ -318,7 +314,6 @@ class Columns:
         return [min(lam * (r / mean), LARGEST) for lam, r in zip(base, raised, strict=True)]
 
     def encode(self, x, tree_key):
-        """Map the column of each feature that is present in x to a tree's number."""
         return self.encode_tame(self.winsorize(self.checked(x)), tree_key)
 
     def encode_tame(self, x, tree_key):

@@ -23,7 +23,6 @@ class GainingTree(GrowingTree):
         self.odds = {}  # the log-odds by which the newest sample is learned
 
     def follows_gains(self):
-        """Return whether intensities follow gains."""
         return self.forest.split_intensity == "relevance"
 
     def grow(self, sample, split_intensity):

@@ -37,7 +37,6 @@ class RandomStream:
         self.state = int(state)
 
     def next32(self):
-        """Draw 32 random bits."""
         low, high = self.state & MASK32, self.state >> 32
         self.state = low * 4294883355 + high
         return low ^ high
@@ -103,7 +102,6 @@ class GrowingNode:
     share: float = 0.5
 
     def is_leaf(self):
-        """Return whether the node has no children."""
         return self.left is None
 
     def n_samples(self):
@@ -121,7 +119,6 @@ class GrowingNode:
         return self.left.n_samples() >= self.right.n_samples()
 
     def split(self, feature, threshold, left, right):
-        """Make the node internal."""
         self.feature, self.threshold, self.left, self.right = feature, threshold, left, right
 
 
@@ -145,8 +142,6 @@ class Visit(NamedTuple):
 
 
 class GrowingTree:
-    """One tree of a naive forest, with its own random numbers."""
-
     node_kind = GrowingNode
 
     def __init__(self, forest, random_state, tree_key):
@@ -437,7 +432,6 @@ class GrowingForest(Columns):
         return math.fsum(tree.fading_share for tree in self.trees) / len(self.trees)
 
     def current_lateness(self):
-        """Return how late labels are."""
         return self.pending.lateness(self.n_learned)
 
     def learn_one(self, x, y, w=1.0):

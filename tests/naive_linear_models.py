@@ -211,7 +211,6 @@ class Cosines:
         return np.cos(self.phases + t * turns).tolist()
 
     def standardized(self, z):
-        """Return the standardized cosines."""
         return [standard.z(h) for standard, h in zip(self.standards, self.at(z), strict=True)]
 
     def add(self, z):

@@ -82,7 +82,6 @@ class Pending:
         self.rival = self.n_rival = 0  # another place, and how often a row was nearest there
 
     def lateness(self, n_learned):
-        """Return how late labels are, given the number of samples learned."""
         if not self.most:
             return 0.0
         if self.mean_lateness is None:
@@ -90,7 +89,6 @@ class Pending:
         return self.mean_lateness if self.mean_lateness >= AT_ONCE else 0.0
 
     def count_lateness(self):
-        """Count the lateness of the label that is learned, if it had a prediction."""
         newest, self.newest_lateness = self.newest_lateness, None
         if newest is not None:
             mean = self.mean_lateness

@@ -170,8 +170,6 @@ class RegressionNode(GrowingNode):
 
 
 class RegressionTree(RestartingTree):
-    """One tree of a `NaiveRegressor`."""
-
     node_kind = RegressionNode
 
     def __init__(self, forest, random_state, tree_key):
@@ -261,7 +259,6 @@ class RegressionTree(RestartingTree):
             yield -min(square / variance, LARGEST_SQUARE) if has_scale else 0.0
 
     def variance(self):
-        """Return that of the targets."""
         weight, _, squares = sums(self.learned)
         return squares / weight if weight > 0 else 0.0
 
@@ -389,7 +386,6 @@ class NaiveRegressor(GrowingForest):
         self.observe(filled, parts, w)
 
     def current_lateness(self):
-        """Return how late labels are, 0 after a jump."""
         return super().current_lateness() if abs(self.n_jumped) < JUMP else 0.0
 
     def has_jumped(self, target, then):

@@ -31,7 +31,6 @@ class RestartingTree(GainingTree):
         self.restarted_at = 0  # how many samples the forest had learned
 
     def may_restart(self):
-        """Return whether the tree may ever restart."""
         threshold = self.forest.drift_threshold
         return threshold is not None and self.forest.trees.index(self) % 2 == 1
 
@@ -41,7 +40,6 @@ class RestartingTree(GainingTree):
         return max(slowed_rate(RECENT_RATE, lateness), USUAL_RATE)
 
     def add_loss(self, loss, weight):
-        """Note a loss."""
         self.losses.append((loss, min(weight, 1.0), self.recent_rate()))
 
     def n_losses(self):
@@ -49,11 +47,9 @@ class RestartingTree(GainingTree):
         return math.fsum(trust for _, trust, _ in self.losses)
 
     def recent_loss(self):
-        """Return the running mean of recent losses."""
         return running_mean(self.losses)
 
     def usual_loss(self):
-        """Return the long-run mean of losses."""
         return running_mean((loss, trust, USUAL_RATE) for loss, trust, _ in self.losses)
 
     def is_outdated(self):

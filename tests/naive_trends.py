@@ -59,7 +59,6 @@ class FadedMean:
         self.total = self.weight = 0.0
 
     def add(self, value, w):
-        """Count a value of weight w."""
         kept, added = fading(self.decay, w)
         self.total = kept * self.total + added * value
         self.weight = kept * self.weight + added
@@ -115,7 +114,6 @@ class Profiles:
         return {k: 1 - (place - k), k + 1: place - k}
 
     def inputs(self, row):
-        """Return e_j of each column, in standard deviations of the target."""
         deviation = math.sqrt(self.squares / self.weight) if self.weight > 0 else 0.0
         inputs = []
         for column in range(row.n_columns):
@@ -223,7 +221,6 @@ class Trends:
         return {j: self.standards.get(j, new).z(value) for j, value in row.numbers.items()}
 
     def inputs(self, row):
-        """Return the inputs of the two ridges."""
         of_numbers = self.z(row)
         z = folded([of_numbers.get(j, 0.0) for j in range(row.n_columns)])
         e = folded(self.profiles.inputs(row))
@@ -306,7 +303,6 @@ class Vote:
         return math.fsum(groups(of_trees)) / 2
 
     def voters(self, votes):
-        """List the voters' predictions."""
         base = self.base(votes)
         voters = groups(votes.with_trend(votes.trees))
         if self.has_recent:
@@ -347,7 +343,6 @@ class Vote:
         return number
 
     def law(self, votes):
-        """Return the prediction and the scale of its error."""
         prediction = self.of_voters(votes)
         if self.has_last:
             prediction = self.last_stack.predict(votes.recent[2], [prediction])

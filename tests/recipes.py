@@ -10,17 +10,17 @@ import functools
 import json
 import math
 import os
-import pickle
 import random
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import traceback
 from contextlib import suppress
 from pathlib import Path
 
-from river_amf.keyed.store import Store
+from forests import state_of
 
 RECIPES = Path(__file__).resolve().parents[1] / "river_amf" / "RECIPES.md"
 BATCH = 20  # messages
@@ -45,7 +45,6 @@ OPERATIONS = {"open", "os.mkdir", "os.rename", "os.remove", "os.rmdir", "shutil.
 
 
 def code():
-    """Return the code of the document."""
     text = RECIPES.read_text(encoding="utf-8")
     return "\n".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
 
@@ -97,8 +96,14 @@ def count_steps(folder, deadly):
 
     sys.addaudithook(audit)
     os.fsync = before("fsync", int)  # as only a power failure needs it
-    for name in ("_put", "_commit", "_clean"):  # rows of a database
-        setattr(Store, name, before(name, getattr(Store, name)))
+
+    class Changed(sqlite3.Connection):
+        def execute(self, query, values=()):
+            if query.startswith(("INSERT", "DELETE", "COMMIT")):
+                step(query)
+            return super().execute(query, values)
+
+    sqlite3.connect = functools.partial(sqlite3.connect, factory=Changed)
     return steps
 
 
@@ -119,16 +124,16 @@ def run(recipe, folder, deadly=None):
     steps = [] if deadly is None else count_steps(folder / "state", deadly)
     model = names[recipe](read, publish, folder / "state", every=EVERY)
     (folder / "steps.json").write_text(json.dumps(steps))
-    (folder / "model.pickle").write_bytes(pickle.dumps(plain(model, folder)))
+    (folder / "model.pickle").write_bytes(state_of(plain(model, folder)))
 
 
 def plain(model, folder):
-    """Return an object whose pickle is the same for equal models."""
+    """Return an object that shows the state of a model, wherever it is."""
     if hasattr(model, "n_workers"):
         model.save(folder / "workers.amf")
         return (folder / "workers.amf").read_bytes()
     if hasattr(model, "flush"):
-        return [(key, pickle.dumps(model[key])) for key in sorted(model)]  # they share no strings
+        return [(key, state_of(model[key])) for key in sorted(model)]
     return model
 
 
@@ -139,12 +144,10 @@ def start(recipe, folder, deadly=0):
 
 
 def model_in(folder):
-    """Return the pickled model that a run has left."""
     return (folder / "model.pickle").read_bytes()
 
 
 def finish(recipe, folder):
-    """Run a recipe to its end; return the pickled model."""
     assert start(recipe, folder) == 0
     return model_in(folder)
 

@@ -44,20 +44,16 @@ NUMBERS = with_numbers(STREAM)
 
 
 def fresh(kind: Any = AMFRegressor, **parameters: Any) -> Any:
-    """Return a small forest that has learned nothing."""
     return kind(**({"n_estimators": 3, "seed": 42} | parameters))
 
 
 def trained(samples: Iterable[Sample], **parameters: Any) -> Any:
-    """Return a small forest that has learned the samples."""
     return learn(fresh(**parameters), samples)
 
 
 def ends(interval: Any) -> tuple[float, float]:
-    """Return the ends of an interval."""
     return interval.lower, interval.upper
 
 
 def answers(model: Any) -> list[tuple[float, float, float]]:
-    """Return the predictions and intervals for the questions of `forests`."""
     return [(model.predict_one(x), *ends(model.predict_interval_one(x))) for x in QUESTIONS]

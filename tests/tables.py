@@ -48,7 +48,6 @@ def cells(model: AMFClassifier, table: pd.DataFrame) -> dict[int, naive.Cell]:
 
 
 def root(table: pd.DataFrame) -> int:
-    """Return the node without a parent."""
     (node,) = table["node"].to_numpy()[table["parent"].to_numpy() < 0]
     return int(node)
 

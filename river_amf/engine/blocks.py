@@ -39,7 +39,7 @@ from river_amf.inputs.kinds import check_totals
 from river_amf.kernels import DONE, OPEN, RELEASED, RESTARTED, UNOPENED
 from river_amf.state.arena import EncodedBlock
 
-_MIN_CHUNK_ROWS = 16  # fewer ordinary rows in a row are faster one by one
+MIN_CHUNK_ROWS = 16  # fewer ordinary rows in a row are faster one by one
 _EXPERTS_COST = 8  # of all experts together, in trees
 _WORTH_THREADS = 32  # minimum samples: starting a thread takes as long as learning a few of them
 
@@ -231,7 +231,7 @@ class _Learner:
     def _learn_ordinary(self, rows: range) -> None:
         """Learn some rows, none of which is odd; if `predicts`, predict each one before."""
         engine, row = self.engine, rows.start
-        is_alone = len(rows) < _MIN_CHUNK_ROWS or (self.predicts and engine.arena.expects_delays)
+        is_alone = len(rows) < MIN_CHUNK_ROWS or (self.predicts and engine.arena.expects_delays)
         while row < rows.stop:
             if not (is_alone or engine.is_counting):
                 row = self._learn_stretch(range(row, rows.stop))

@@ -82,8 +82,6 @@ def _schema_of(
         schema.add_words(_distinct(read, header.pop("words", [])))
         is_sound = codings.keys().isdisjoint(schema.words)
         require(is_sound, "list of words, some of which are categories,")
-        shared = {word: word for word in schema.words}  # with columns, or a pickle would hold two
-        names = [shared.get(name, name) for name in names]
     columns = {name: column for column, name in enumerate(names)}
     schema = schema.replacing(_columns=columns, _categories=codings)
     require(schema.n_free >= 0, "number of features")

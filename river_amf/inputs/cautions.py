@@ -30,7 +30,7 @@ _MANY_FEATURES = 40  # of which samples may have few values
 _FEW_VALUES, _SMALL_SHARE = 10, 0.1
 _N_COUNTED = 64  # samples
 
-_WARNED: set[str] = set()  # of what is not about one model
+WARNED: set[str] = set()  # of what is not about one model
 
 # what else than a feature there may have been a warning of; the last two in pairs with one
 IGNORED, FEW, LOST, UNKNOWN, ORDER, TEXT, LONG = (object() for _ in range(7))
@@ -183,9 +183,9 @@ def _warn_of(key: object, text: str, warned: set[Any]) -> None:
 
 def warn_once(text: str) -> None:
     """Warn, unless this process has already warned of the same."""
-    if text not in _WARNED:
+    if text not in WARNED:
         warn(text)
-        _WARNED.add(text)
+        WARNED.add(text)
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:

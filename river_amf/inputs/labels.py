@@ -157,7 +157,7 @@ class Targets:
                 f"y must be within {LARGEST_TARGET:g} of the first target, {self.origin!r}, "
                 f"got {shown(y)}"
             )
-        return target + 0.0
+        return target
 
     def check_new(self, y: Any, n_classes: int | None) -> None:
         """Raise unless the first target is valid."""

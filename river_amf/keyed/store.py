@@ -50,7 +50,7 @@ _NEXT = "SELECT key, learned, max(flush) FROM models WHERE key > ? GROUP BY key 
 _WRONG = """SELECT count(*) FROM models WHERE typeof(key) != 'text' OR typeof(flush) != 'integer'
             OR typeof(learned) != 'integer' OR learned NOT BETWEEN 0 AND ?"""
 _LARGEST = 2**62  # of the numbers in a file
-_BATCH = 2_000_000  # bytes in a transaction
+BATCH_BYTES = 2_000_000  # bytes in a transaction
 _ROW = 200  # bytes of a row without a model
 _SLICE = 0.01  # seconds of a flush without a pause
 _PAUSE = 0.001  # seconds, in which other threads take the lock
@@ -286,7 +286,7 @@ class Store(Guarded):
         # no crash leaves a temporary file, so that its last rows are all that is needed
         self._query(_CLEAN, text, number, self.number if self.path is None else self.committed)
         self._n_bytes += _ROW
-        if self._n_bytes > _BATCH:
+        if self._n_bytes > BATCH_BYTES:
             self._commit()
 
     def _commit(self) -> None:

@@ -34,7 +34,7 @@ _SPARE = 1 if sys.platform == "win32" else 256  # as unused memory counts there
 _ARRAY_BYTES = sys.getsizeof(np.empty(0))  # around its data
 _PENDING_BYTES = 2**24  # of predictions for delayed labels
 _OF_PENDING = [name for name, field in FIELDS.items() if field.axes[0] == "pending"]
-_CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
+CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
 
 
 class EncodedBlock:
@@ -57,7 +57,7 @@ class EncodedBlock:
         lengths = arena.capacities | {"chunk": 1}
         fields = [field for field in layout.BLOCK_FIELDS.values() if "chunk" in field.axes]
         bytes_a_sample = sum(8 * math.prod(field.shape(lengths)) for field in fields)
-        self.chunk = min(n_samples, max(_FIRST_NODES, _CHUNK_BYTES // bytes_a_sample))
+        self.chunk = min(n_samples, max(_FIRST_NODES, CHUNK_BYTES // bytes_a_sample))
         lengths["chunk"] = self.chunk
         for name, field in layout.BLOCK_FIELDS.items():
             if name not in ("values", "targets", "weights", "answers"):

@@ -23,7 +23,6 @@ CLASSIFIERS = FORESTS["classification"]
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table; returns the exit status."""
     parser = make_parser(__doc__)
     add_seeds(parser)
     parser.add_argument("--trees", type=int, default=10, help="default: 10")

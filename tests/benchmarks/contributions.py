@@ -99,7 +99,6 @@ def samples_of(name, seed, data, is_regression):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table; returns the exit status."""
     parser = make_parser(__doc__, (*PROBLEMS, *LABELS, *TARGETS))
     add_seeds(parser)
     arguments = parser.parse_args(argv)

@@ -47,7 +47,6 @@ def plan(arguments: argparse.Namespace) -> list[Run]:
 
 
 def read_arguments(argv: list[str] | None) -> argparse.Namespace:
-    """Read the command line."""
     parser = make_parser(__doc__, [*DATA, *SMALL, *TRACKS])
     add_names(parser, "--models", [*MODELS], [])
     add_names(parser, "--again", [*MODELS], [])
@@ -61,7 +60,6 @@ def read_arguments(argv: list[str] | None) -> argparse.Namespace:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run, or report; returns the exit status."""
     arguments = read_arguments(argv)
     if arguments.picture:
         drift_report.draw(arguments.picture)

@@ -49,7 +49,6 @@ def print_measure(table: pd.DataFrame, measure: str) -> None:
 
 
 def print_drifts(table: pd.DataFrame) -> None:
-    """Print the accuracy after each known drift."""
     print(f"\n### Accuracy over the {AFTERMATH} samples after a drift\n")
     models = [name for name in MODELS if name in set(table["model"]) and name != "last-label"]
     print_header("stream", "drift at", *models)

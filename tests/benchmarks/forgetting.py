@@ -34,7 +34,6 @@ FORESTS["`AdaptiveAMFClassifier`"] = AdaptiveAMFClassifier
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table; returns the exit status."""
     parser = make_parser(__doc__, STREAMS)
     add_seeds(parser)
     arguments = parser.parse_args(argv)

@@ -74,7 +74,6 @@ def of_targets(kind, seed, is_outage):
 
 
 def of_real(kind, seed, name, data):
-    """Return the accuracy on a real stream."""
     X, y = streams.frame_of(name, data, LIMIT)
     if name == "letter":
         X = X.mask(np.random.default_rng(seed).random(X.shape) < 0.2)
@@ -82,7 +81,6 @@ def of_real(kind, seed, name, data):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print both tables; returns the exit status."""
     parser = streams.make_parser(__doc__, REAL)
     streams.add_seeds(parser)
     arguments = parser.parse_args(argv)

@@ -142,7 +142,6 @@ def errors_after_jump(model: str, seed: int) -> list[float]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run, and print the table; returns the exit status."""
     parser = streams.make_parser(__doc__, (*LABELS, *TARGETS, *HOURS))
     streams.add_names(parser, "--models", MODELS, MODELS)
     parser.add_argument("--delays", type=int, nargs="+", default=DELAYS)

@@ -33,7 +33,6 @@ def auc(ordinary, new):
 
 
 def novelties(model, frame):
-    """Return the novelty of each row."""
     return np.array([model.novelty_one(x) for x in frame.to_dict("records")])
 
 
@@ -81,7 +80,6 @@ def measured(kind, seed, name, data):
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table; returns the exit status."""
     parser = streams.make_parser(__doc__, REAL)
     streams.add_seeds(parser)
     arguments = parser.parse_args(argv)

@@ -40,7 +40,6 @@ def times_of(model, target, n_rows, n_features):
 
 
 def main(argv=None):
-    """Print the table; returns the exit status."""
     parser = make_parser(__doc__, list(TARGETS))
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--features", type=int, default=20)

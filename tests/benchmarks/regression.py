@@ -50,7 +50,6 @@ def amf(seed):
 
 
 def baseline(name):
-    """Return what makes a baseline for a seed."""
     return lambda seed: baselines.regressors(seed)[name]()
 
 
@@ -129,7 +128,6 @@ def run_river(names: list[str], arguments: argparse.Namespace) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the tables, or run river's models; returns the exit status."""
     parser = streams.make_parser(__doc__, STREAMS)
     streams.add_seeds(parser)
     streams.add_names(parser, "--river", [*RIVER], [])

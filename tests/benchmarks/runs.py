@@ -225,7 +225,6 @@ def run(what: Run, data: Path, time_limit: float) -> dict[str, Any]:
 
 
 def read() -> dict[Run, dict[str, str]]:
-    """Read the table of runs."""
     with open(TABLE, newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     return {Run(row["stream"], row["model"], int(row["seed"])): row for row in rows}

@@ -54,7 +54,6 @@ def load_case(name: str, data: Path) -> Case:
 
 
 def one_by_one(model: Any, case: Case) -> None:
-    """Predict and learn sample by sample."""
     predict, learn = model.predict_proba_one, model.learn_one
     for x, y in case.samples:
         predict(x)
@@ -62,13 +61,10 @@ def one_by_one(model: Any, case: Case) -> None:
 
 
 def in_one_block(model: Any, case: Case) -> None:
-    """Predict and learn the whole stream in one call."""
     model.predict_proba_then_learn_many(case.X, case.y)
 
 
 class Way(NamedTuple):
-    """A way to run a stream."""
-
     make: Callable[..., Any]
     walk: Callable[[Any, Case], None]
     repeats: int
@@ -140,7 +136,6 @@ def print_memory(data: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the tables; returns the exit status."""
     arguments = make_parser(__doc__, STREAMS).parse_args(argv)
     print_versions()
     names = available(arguments.streams, arguments.data)

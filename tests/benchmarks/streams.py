@@ -76,7 +76,6 @@ def make_parser(doc: str, streams: Sequence[str] = ()) -> argparse.ArgumentParse
 def add_names(
     parser: argparse.ArgumentParser, option: str, names: Sequence[str], default: Sequence[str]
 ) -> None:
-    """Add an option that takes some of the names."""
     text = f"of {', '.join(names)}" + (" (default: all)" if [*default] == [*names] else "")
     parser.add_argument(
         option, nargs="+", choices=names, default=list(default), metavar="NAME", help=text
@@ -84,17 +83,14 @@ def add_names(
 
 
 def add_seeds(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--seeds`."""
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="default: 1 2 3")
 
 
 def print_versions() -> None:
-    """Print the versions above the first table."""
     print(f"Measured with {versions()}.\n", flush=True)
 
 
 def print_row(cells: Iterable[object]) -> None:
-    """Print a row of a table in Markdown."""
     texts = (f"{cell:.4g}" if isinstance(cell, float) else str(cell) for cell in cells)
     print(f"| {' | '.join(texts)} |", flush=True)
 
@@ -110,6 +106,5 @@ def versions() -> str:
 
 
 def print_header(*names: str) -> None:
-    """Print the head of a table."""
     print_row(names)
     print(f"|{'---|' * len(names)}", flush=True)

@@ -22,7 +22,6 @@ N_BINS = 10
 
 
 def calibration_error(scored: Scored) -> float:
-    """Return the expected calibration error after the first sample."""
     confidences, hits = np.array(scored.confidences[1:]), np.array(scored.hits[1:])
     bins = np.minimum((confidences * N_BINS).astype(int), N_BINS - 1)
     gaps = np.bincount(bins, hits - confidences, N_BINS)
@@ -30,7 +29,6 @@ def calibration_error(scored: Scored) -> float:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table; returns the exit status."""
     parser = streams.make_parser(__doc__, [*STREAMS])
     streams.add_seeds(parser)
     arguments = parser.parse_args(argv)

@@ -59,7 +59,6 @@ def find(folder: Path) -> dict[str, Path]:
 
 
 def blocks_of(path, is_regression):
-    """Yield blocks of features and targets."""
     if path.suffix == ".npz":
         with np.load(path) as arrays:
             names, X, y = (arrays[name] for name in ("feature_names", "X", "y"))
@@ -120,7 +119,6 @@ def means_of(run, forests, blocks, arguments):
 
 
 def cell(figures: pd.Series, task: str) -> str:
-    """Return the measures of a model as a cell."""
     digits = ".3f" if task == "classification" else ".4g"
     values = figures[MEASURES[task]].astype(float)
     return " / ".join("< -10" if value < -10.0 else format(value, digits) for value in values)
@@ -135,7 +133,6 @@ def is_same(name: str, figures: pd.Series, task: str) -> bool:
 
 
 def print_task(task: str, files: dict[str, Path], arguments: argparse.Namespace) -> None:
-    """Print the streams of a task."""
     print(f"{' / '.join(MEASURES[task])}:\n")
     forests, run = FORESTS[task], run_classifier if task == "classification" else run_regressor
     names = [forest.__name__ for forest in forests]
@@ -154,7 +151,6 @@ def print_task(task: str, files: dict[str, Path], arguments: argparse.Namespace)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print a table for each task; returns the exit status."""
     parser = make_parser(__doc__)
     parser.add_argument("--streams", nargs="+", metavar="NAME", help="run these (default: all)")
     add_seeds(parser)

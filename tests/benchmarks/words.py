@@ -112,7 +112,6 @@ def run(name: str, samples: list[Sample], seed: int) -> tuple[float, ...]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print the table; returns the exit status."""
     parser = streams.make_parser(__doc__, STREAMS)
     streams.add_names(parser, "--models", [*MODELS], [*MODELS])
     streams.add_seeds(parser)

@@ -48,7 +48,6 @@ def visit(chromium, tmp_path_factory):
 
 
 def boxes(page, selector):
-    """Return the boxes of elements."""
     return [element.bounding_box() for element in page.locator(selector).all()]
 
 

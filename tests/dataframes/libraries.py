@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from forests import pickled
+from forests import state_without_pending
 
 from river_amf import AMFClassifier, AMFRegressor
 
@@ -25,7 +25,6 @@ class Library(NamedTuple):
 
 
 def as_texts(labels):
-    """Return labels as text."""
     return [str(label) for label in labels]
 
 
@@ -39,7 +38,6 @@ libraries = pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES
 
 
 def fresh(kind=AMFClassifier, **parameters):
-    """Make a small forest of a fixed seed."""
     return kind(**({"n_estimators": 3, "seed": 42} | parameters))
 
 
@@ -61,19 +59,16 @@ def learn(model, rows, targets, weights=None):
 
 
 def predict_then_learn(model, X, targets, weights=None):
-    """Let a model predict and learn a block; return the predictions."""
     if isinstance(model, AMFRegressor):
         return model.predict_then_learn_many(X, targets, weights)
     return model.predict_proba_then_learn_many(X, targets, weights)
 
 
 def labels_of(model):
-    """List the labels that a classifier has seen, in their order."""
     return list(copy.deepcopy(model).predict_proba_one({}))  # as this is a prediction like others
 
 
 def values_of(library, answers):
-    """List the values of a series of the library."""
     assert type(answers) is type(library.series([]))
     return nw.from_native(answers, series_only=True).to_list()
 
@@ -102,7 +97,6 @@ def assert_answers(library, predicted, model, answers):
 
 
 def assert_predicts(model, X, library):
-    """Check that the model predicts a block like its rows."""
     rows = library.rows(X)
     answers = [answer(model, x) for x in rows]
     assert values_of(library, model.predict_many(X)) == [model.predict_one(x) for x in rows]
@@ -115,8 +109,7 @@ def assert_predicts(model, X, library):
 
 
 def assert_twins(model, twin):
-    """Check that two models are the same to the last bit."""
-    assert pickled(model) == pickled(twin)
+    assert state_without_pending(model) == state_without_pending(twin)
 
 
 def assert_learns(library, blocks, **parameters):

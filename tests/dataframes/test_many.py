@@ -5,12 +5,11 @@ import decimal
 import enum
 import fractions
 import math
-import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
-from forests import STREAM, VARIANTS, forests
+from forests import STREAM, VARIANTS, forests, state_of
 from generated import PARAMETERS, PARAMETERS_OF_NUMBERS, TARGETS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -46,7 +45,6 @@ WEIGHTS = [0.0 if i % 50 == 3 else w for i, (_, _, w) in enumerate(STREAM)]
 
 
 def stream_of(library, kind):
-    """Return the stream as a frame of a library, labels or targets, and weights."""
     samples = NUMBERS if issubclass(kind, AMFRegressor) else STREAM
     return library.frame(COLUMNS), [y for _, y, _ in samples], WEIGHTS
 
@@ -95,12 +93,12 @@ def test_threads_change_nothing(kind, n_jobs):
 def test_input_is_never_changed(library):
     X, labels, weights = next(blocks_of(library, AMFClassifier, (50,)))
     y, w = library.series(labels), library.series(weights)
-    before = [*map(pickle.dumps, (X, y, w))]
+    before = [*map(state_of, (X, y, w))]
     model = fresh()
     model.learn_many(X, y, w)
     model.predict_proba_then_learn_many(X, y, w)
     model.predict_many(X)
-    assert [*map(pickle.dumps, (X, y, w))] == before
+    assert [*map(state_of, (X, y, w))] == before
 
 
 def test_block_behind_a_scaler():
@@ -204,7 +202,7 @@ def test_odd_values_equal_rows_or_are_refused_alike(rows, weights, n_classes, ha
     model, twin = (fresh(n_classes=n_classes, n_estimators=2) for _ in range(2))
     for forest in (model, twin):
         learn(forest, [{"a": 1.0, "b": "a"}] * has_learned, [1] * has_learned)
-    before, expected = pickle.dumps(model), None
+    before, expected = state_of(model), None
     for i, ((a, b, label), weight) in enumerate(zip(rows, weights, strict=False)):
         try:
             twin.learn_one({"a": a, "b": b}, label, w=weight)
@@ -217,7 +215,7 @@ def test_odd_values_equal_rows_or_are_refused_alike(rows, weights, n_classes, ha
         model.learn_many(X, labels, weights[: len(rows)])
     except (TypeError, ValueError) as error:
         assert (type(error), str(error)) == expected
-        assert pickle.dumps(model) == before
+        assert state_of(model) == before
     else:
         assert expected is None
         assert [*map(repr, labels_of(model))] == [*map(repr, labels_of(twin))]
@@ -226,7 +224,6 @@ def test_odd_values_equal_rows_or_are_refused_alike(rows, weights, n_classes, ha
 
 
 def proba_or_error(model, x):
-    """Return probabilities in the order of labels, or the text of an error."""
     try:
         return list(model.predict_proba_one(x).values())
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Files as strangers have them, each with the one obvious command, and nothing wrong in silence."""
+"""Files as people have them, each with the one obvious command, and nothing wrong in silence."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from river_amf.evaluation import EvaluationError, load_stream
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
-SHARED = Path(__file__).resolve().parents[3] / "shared"
+CASES = Path(__file__).resolve().parent.parent / "data" / "cases"  # made up
 
 
 def run(path, **options):
@@ -30,105 +30,103 @@ def run(path, **options):
     return description, notes
 
 
-def case(name):
-    if not SHARED.exists():
-        pytest.skip("the stranger's files are not beside this repository")
-    return next(SHARED.glob(f"cases*/{name}"))
-
-
-# The stranger's files
+# The files of cases
 
 
 def test_file_is_read_with_the_remedy():
     thousands = {"decimal": ",", "thousands": "."}
-    assert load_stream(case("euro_thousands_target.csv"), **thousands).task == "regression"
-    labels = {y for _, y in load_stream(case("label_spellings.csv"))}
+    assert load_stream(CASES / "thousands_in_target.csv", **thousands).task == "regression"
+    labels = {y for _, y in load_stream(CASES / "label_spellings.csv")}
     assert labels == {"Yes", "No", "yes", "no", "YES"}
-    stream = load_stream(case("trailing_semicolons.csv"), decimal=",", missing=["-200"])
+    stream = load_stream(CASES / "trailing_semicolons.csv", decimal=",", missing=["-200"])
     assert [*stream.kinds][:3] == ["Date", "Time", "CO(GT)"] and len(stream.kinds) == 9
     assert stream.target == "AH" and stream.task == "regression"
     assert not any(value == -200 for x, _ in stream for value in x.values())
-    stream = load_stream(case("predictions_sample_numbers.jsonl"), "temp", limit=8)
+    stream = load_stream(CASES / "rows_without_target.jsonl", "temp", limit=8)
     assert [record.row for record in stream.records()] == [1, 2, 5, 6, 7, 8]
-    stream = load_stream(case("excel_sep_line.csv"), **thousands)
-    assert stream.kinds == {"km": "number", "prix": "number"} and stream.n_samples == 500
-    stream = load_stream(case("stream.arff"))
+    stream = load_stream(CASES / "sep_line.csv", **thousands)
+    assert stream.kinds == {"km": "number", "prix": "number"} and stream.n_samples == 58
+    stream = load_stream(CASES / "labels.arff")
     assert [*stream.kinds.values()] == ["number", "category", "number", "number"]
     first = {"date": 0.0, "day": "1", "period": 0.0, "nswprice": 0.765432}
     assert next(iter(stream)) == (first, "UP")
-    assert len(load_stream(case("comments.tsv.gz"), comment="#").kinds) == 6
-    assert {y for _, y in load_stream(case("inf.csv"), missing=["inf", "-inf"])} == {1.5, 2.5}
-    assert "and 7 more" in run(case("long_names_page.csv"))[0]
+    assert len(load_stream(CASES / "comments.tsv.gz", comment="#").kinds) == 6
+    stream = load_stream(CASES / "infinite.csv", missing=["inf", "-inf"])
+    assert {y for _, y in stream} == {1.5, 2.5}
+    assert "and 3 more" in run(CASES / "long_names.csv")[0]
 
 
 DATES = {"dates": ["month", "built", "checked", "leaves"]}
 FILES = [  # options, a pattern of the first line, and of the notes or the error
-    ("euro_thousands_target.csv", {"decimal": ","}, "", ["--thousands"]),
+    ("thousands_in_target.csv", {"decimal": ","}, "", ["--thousands"]),
     ("label_spellings.csv", {}, r"^target: churn \(the last .* 5 labels \(no ", ["'churn'.* case"]),
     ("tags.libsvm", {}, "^$", ["LIBSVM"]),
+    ("one_label.csv", {}, "1 label .x 29.*2 numbers", ["all rows have 'x'"]),
+    ("decimal_comma.csv", {}, "", ["'bill'.*--decimal=, r", "'wing'.*--decimal=, r"]),
+    ("decimal_comma.csv", {"decimal": ","}, "numbers from -1.77 to 1.25.* 1 number", []),
     ("comments.tsv.gz", {}, "^$", ["--comment"]),
-    ("inf.csv", {}, "^$", ["row 2 .* 'y'.*--missing=inf,-inf"]),
-    ("members.csv", {"drop": ["member", "postcode"]}, r"renewed \(the last .*arget", ["--text"]),
-    ("members.csv", {"drop": ["Town, street"]}, "2 categories, 1 number", []),
-    ("bearings.csv", {}, "2 numbers", ["sorted.*--shuffle"]),
-    ("bearings.csv", {"shuffle": 1}, "fine 32, worn 28", []),
-    ("tickets.csv", {}, "", ["'remark': 60 labels in 60 rows.*--target"]),
-    ("boiler.csv", {}, "numbers from 101112", []),
-    ("languages.csv", {}, "", ["--comment '#'"]),
-    ("languages.csv", {"comment": "#"}, "no 31, yes 29.*1 category, 1 number$", []),
-    ("saldo.csv", {}, "", ["'1.000,00'.* --decimal=, --thousands=[.] reads"]),
-    ("saldo.csv", {"decimal": ","}, "", ["text: --decimal=, --thousands=[.] reads"]),
-    ("saldo.csv", {"thousands": ","}, "", ["text: --decimal=, --thousands=[.] reads"]),
-    ("saldo.csv", {"decimal": ",", "thousands": "."}, "from 176.74 to 3772.05", []),
-    ("climate.csv", {}, "1 number, 3 categories", ["'disk', 'rain', 'flow'.* '6M'.*unit"]),
+    ("infinite.csv", {}, "^$", ["row 2 .* 'y'.*--missing=inf,-inf"]),
+    ("comma_name.csv", {"drop": ["member", "postcode"]}, r"renewed \(the last .*arget", ["--text"]),
+    ("comma_name.csv", {"drop": ["Town, street"]}, "2 categories, 1 number", []),
+    ("sorted_by_label.csv", {}, "2 numbers", ["sorted.*--shuffle"]),
+    ("sorted_by_label.csv", {"shuffle": 1}, "fine 32, worn 28", []),
+    ("text_as_target.csv", {}, "", ["'remark': 60 labels in 60 rows.*--target"]),
+    ("large_target.csv", {}, "numbers from 101112", []),
+    ("comment_mark_in_value.csv", {}, "", ["--comment '#'"]),
+    ("comment_mark_in_value.csv", {"comment": "#"}, "no 31, yes 29.*1 category, 1 number$", []),
+    ("both_marks.csv", {}, "", ["'1.000,00'.* --decimal=, --thousands=[.] reads"]),
+    ("both_marks.csv", {"decimal": ","}, "", ["text: --decimal=, --thousands=[.] reads"]),
+    ("both_marks.csv", {"thousands": ","}, "", ["text: --decimal=, --thousands=[.] reads"]),
+    ("both_marks.csv", {"decimal": ",", "thousands": "."}, "from 176.74 to 3772.05", []),
+    ("units_in_values.csv", {}, "1 number, 3 categories", ["'disk', 'rain', 'flow'.* '6M'.*unit"]),
     ("accounts.csv", {}, "3 cat", ["'rent'.*--thousands=\"'\"", r"'balance'.* '\(2.90\)'"]),
     ("accounts.csv", {"thousands": "'"}, "2 categories, 1 number", ["'balance'"]),
-    ("logger.csv", {}, "", ["--header 4 begins"]),
-    ("logger.csv", {"header": 4}, "3 labels", ["'wind': .*--header 4 --skip-rows 5"]),
-    ("logger.csv", {"skip_rows": 3}, "3 labels", ["'wind': .*--header 4 --skip-rows 5"]),
-    ("logger.csv", {"header": 4, "skip_rows": 5}, "2 labels.*3 numbers", []),
-    ("trains.csv", {}, "4 categories", ["--dates=month,built,checked,leaves --day-first"]),
-    ("trains.csv", DATES, "", ["row 3 .*'31.7.2017' in 'built'.*--day-first"]),
-    ("trains.csv", DATES | {"day_first": True}, "4 dates", []),
-    ("pebbles.csv", {}, "", ["--no-header"]),
-    ("pebbles.csv", {"no_header": True}, "river 28", []),
-    ("parts.tsv", {}, "", ["row 12 has line breaks in its 'part'", "--text"]),
-    ("parts.tsv", {"no_quotes": True}, "no 31, yes 29", []),
-    ("readings.json", {}, "1 number, 1 category", []),
-    ("alarm.txt", {}, "", ["all rows have 'none'"]),
-    ("alarm.txt", {"separator": "tab"}, "1 number, 1", ["all rows have 'none'"]),
-    ("alarm.txt", {"separator": "\\t"}, "1 number, 1", ["all rows have 'none'"]),
-    ("cheese.csv", {}, "numbers from 50 to 98", ["numbers: --task classification takes"]),
-    ("bridges.csv", {}, "numbers from 1899", ["numbers: --task classification takes"]),
-    ("bridges.csv", {"task": "classification"}, "31 labels", []),
+    ("preamble.csv", {}, "", ["--header 4 begins"]),
+    ("preamble.csv", {"header": 4}, "3 labels", ["'wind': .*--header 4 --skip-rows 5"]),
+    ("preamble.csv", {"skip_rows": 3}, "3 labels", ["'wind': .*--header 4 --skip-rows 5"]),
+    ("preamble.csv", {"header": 4, "skip_rows": 5}, "2 labels.*3 numbers", []),
+    ("dates_and_times.csv", {}, "4 categories", ["--dates=month,built,checked,leaves --day-first"]),
+    ("dates_and_times.csv", DATES, "", ["row 3 .*'31.7.2017' in 'built'.*--day-first"]),
+    ("dates_and_times.csv", DATES | {"day_first": True}, "4 dates", []),
+    ("no_header.csv", {}, "", ["--no-header"]),
+    ("no_header.csv", {"no_header": True}, "river 28", []),
+    ("quotes_as_inches.tsv", {}, "", ["row 12 has line breaks in its 'part'", "--text"]),
+    ("quotes_as_inches.tsv", {"no_quotes": True}, "no 31, yes 29", []),
+    ("array.json", {}, "1 number, 1 category", []),
+    ("tabs_and_one_label.txt", {}, "", ["all rows have 'none'"]),
+    ("tabs_and_one_label.txt", {"separator": "tab"}, "1 number, 1", ["all rows have 'none'"]),
+    ("tabs_and_one_label.txt", {"separator": "\\t"}, "1 number, 1", ["all rows have 'none'"]),
+    ("scores_as_target.csv", {}, "numbers from 50 to 98", ["numbers: --task classification takes"]),
+    ("years_as_target.csv", {}, "numbers from 1899", ["numbers: --task classification takes"]),
+    ("years_as_target.csv", {"task": "classification"}, "31 labels", []),
     *(
-        (f"tides.csv.{kind}", {}, "no 22, yes 18.*1 number, 1 cat", [])
+        (f"compressed.csv.{kind}", {}, "no 22, yes 18.*1 number, 1 cat", [])
         for kind in ("bz2", "gz", "xz")
     ),
-    ("ferries.txt", {}, "no 26, yes 22.*2 categories, 1 number", []),
-    ("looms.txt", {"target": "stop"}, "no 24, yes 20.*1 category, 1 number", []),
-    ("glaze.tab", {}, "crack .by its role.* 1 number, 1 category", []),
-    ("seeds.csv", {}, "1 category, 1 number", []),
-    ("ores.csv", {}, "1 number, 1 category", ["'iron': mostly numbers .* 15 of 75 .*: write them"]),
-    ("parcels.csv", {}, "1 category", ["--dates='posted at' reads"]),
-    ("parcels.csv", {"dates": ["posted at"]}, "1 date", []),
-    ("wells.csv", {}, "", ["--missing='no reading' reads"]),
-    ("prints.csv", {}, "1 category, 1 number", ["'caption'.* like text: --drop=caption leaves"]),
-    ("mill.arff", {}, "no 21, yes 19.*1 category, 1 number", []),
-    ("cranes.csv", {}, "^$", [r"row 29 \(line 30\) has 5 fields, .*: correct that line$"]),
-    ("gates.csv", {}, "^$", [r"row 18 \(line 19\) .*open up to line 35; --no-quotes takes"]),
-    ("gates.csv", {"no_quotes": True}, "^$", [r"row 34 \(line 35\) .*: correct that line$"]),
-    ("crates.json", {}, "yes 16, no 14.*1 number, 1 category", []),
-    ("pallets.json", {}, "yes 16, no 14.*2 numbers, 1 category", []),
-    ("shifts.csv", {}, "1 category, 1 number", ["'length'.* are durations: write numbers"]),
-    ("catch.csv", {}, "1 category", ["--dates=quarter reads"]),
-    ("catch.csv", {"dates": ["quarter"]}, "1 date, 1 number", []),
+    ("bars_and_commas.txt", {}, "no 26, yes 22.*2 categories, 1 number", []),
+    ("bars.txt", {"target": "stop"}, "no 24, yes 20.*1 category, 1 number", []),
+    ("orange.tab", {}, "crack .by its role.* 1 number, 1 category", []),
+    ("codes_like_units.csv", {}, "1 category, 1 number", []),
+    ("bounds.csv", {}, "1 number, 1 c", ["'iron': mostly numbers .* 15 of 75 .*: write them"]),
+    ("blank_in_name.csv", {}, "1 category", ["--dates='posted at' reads"]),
+    ("blank_in_name.csv", {"dates": ["posted at"]}, "1 date", []),
+    ("blank_in_marker.csv", {}, "", ["--missing='no reading' reads"]),
+    ("text.csv", {}, "1 category, 1 number", ["'caption'.* like text: --drop=caption leaves"]),
+    ("quotes.arff", {}, "no 21, yes 19.*1 category, 1 number", []),
+    ("long_row.csv", {}, "^$", [r"row 29 \(line 30\) has 5 fields, .*: correct that line$"]),
+    ("open_quote.csv", {}, "^$", [r"row 18 \(line 19\) .*open up to line 35; --no-quotes takes"]),
+    ("open_quote.csv", {"no_quotes": True}, "^$", [r"row 34 \(line 35\) .*: correct that line$"]),
+    ("rows_in_a_field.json", {}, "yes 16, no 14.*1 number, 1 category", []),
+    ("objects_as_values.json", {}, "yes 16, no 14.*2 numbers, 1 category", []),
+    ("durations.csv", {}, "1 category, 1 number", ["'length'.* are durations: write numbers"]),
+    ("quarters.csv", {}, "1 category", ["--dates=quarter reads"]),
+    ("quarters.csv", {"dates": ["quarter"]}, "1 date, 1 number", []),
 ]
 
 
 @pytest.mark.parametrize(("name", "options", "first", "hints"), FILES)
 def test_file_is_read_or_named(name, options, first, hints):
-    output, lines = run(case(name), **options)
+    output, lines = run(CASES / name, **options)
     assert re.search(first, output) and len(lines) == len(hints), (output, lines)
     assert all(map(re.search, hints, lines)), lines
 
@@ -137,7 +135,6 @@ def test_file_is_read_or_named(name, options, first, hints):
 
 
 def table(head, n, row):
-    """Return a table of n rows, each made from its number."""
     return f"{head}\n" + "".join(row(i) + "\n" for i in range(n))
 
 

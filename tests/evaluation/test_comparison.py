@@ -253,6 +253,21 @@ def test_nothing_is_scored_before_the_first_label(samples, model, delay):
         assert result.confusion["m"].to_numpy().sum() == len(scored)
 
 
+class Ending(AMFClassifier):
+    def predict_proba_one(self, x):
+        if self.n_samples > 5:
+            raise NotImplementedError
+        return super().predict_proba_one(x)
+
+    def predict_one(self, x):
+        return True
+
+
+def test_probabilities_that_end_have_no_score():
+    row = compare(SAMPLES, {"m": Ending()}).table.loc["m"]
+    assert row["accuracy"] > 0.0 and math.isnan(row["log-loss"])
+
+
 # Datasets and models
 
 FRAME = pd.DataFrame([{**x, "y": y} for x, y in SAMPLES])[["y", "a", "b"]]

@@ -1,13 +1,12 @@
 """A model for each key, plainly: a dict of models, row by row."""
 
-import pickle
+from forests import state_of
 
 from river_amf.keyed.blocks import MANY
 
 
-def pickles(models):
-    """Return the pickles of models by key."""
-    return {key: pickle.dumps(models[key]) for key in models}
+def states_of(models):
+    return {key: state_of(models[key]) for key in models}
 
 
 class NaiveKeyed:
@@ -20,11 +19,9 @@ class NaiveKeyed:
         self.learned = []  # the keys of all samples
 
     def split(self, x):
-        """Return the key, and the features without it."""
         return x[self.key], {name: value for name, value in x.items() if name != self.key}
 
     def learn_one(self, x, y, w=None):
-        """Learn a sample."""
         key, features = self.split(x)
         if key not in self.models:
             self.models[key] = self.new()

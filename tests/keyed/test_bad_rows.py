@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from naive_keyed import pickles
+from naive_keyed import states_of
 from river import linear_model
 
 from river_amf import AMFClassifier, AMFRegressor
@@ -37,10 +37,10 @@ def test_bad_block_changes_no_model(name):
     X, y, w, kind, message = BLOCKS[name]
     model = KeyedClassifier(FOREST, "user")
     model.learn_many(FRAME, LABELS)
-    before = pickles(model)
+    before = states_of(model)
     with pytest.raises(kind, match=message):
         model.predict_proba_then_learn_many(X, y, w)
-    assert pickles(model) == before
+    assert states_of(model) == before
 
 
 @pytest.mark.parametrize("n", [1, 100])  # row by row, and as a block
@@ -51,12 +51,12 @@ def test_bad_row_of_a_forest_changes_no_key(n, max_in_memory):
     model = KeyedRegressor(forest, "user", max_in_memory=max_in_memory)
     y = np.ones(6 * n)
     model.learn_many(X[:2], y[:2])
-    before, mixed = pickles(model), X.assign(a=["red" if i == 3 else 1.0 for i in range(6 * n)])
+    before, mixed = states_of(model), X.assign(a=["red" if i == 3 else 1.0 for i in range(6 * n)])
     with pytest.raises(ValueError, match=r"^row 3: the key 'b': feature 'a' has .*red"):
         model.learn_many(mixed, y)
     with pytest.raises(ValueError, match=r"^row 2: the key 'b': .*inf"):
         model.learn_many(X, np.where(np.arange(6 * n) == 2, np.inf, y))
-    assert pickles(model) == before and {*model} == {"a"}
+    assert states_of(model) == before and {*model} == {"a"}
     with pytest.raises(ValueError, match=r"^row 5: the key 'c': feature 'a': .*infinite"):
         model.predict_many(X[:6].assign(a=[1, 1, 1, 1, 1, np.inf]))
 
@@ -81,11 +81,11 @@ def test_error_of_river_notes_row_and_key():
 def test_bad_sample_changes_nothing(x, message):
     model = KeyedClassifier(FOREST, "user")
     model.learn_many(FRAME, LABELS)
-    before = pickles(model)
+    before = states_of(model)
     for call in (lambda: model.learn_one(x, True), lambda: model.predict_one(x)):
         with pytest.raises((TypeError, ValueError), match=message):
             call()
-    assert pickles(model) == before
+    assert states_of(model) == before
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,6 @@ from river_amf.keyed import KeyedClassifier, KeyedRegressor
 
 
 def with_key(x):
-    """Return a sample with a key, which its checks leave out at will."""
     return {**x, "user": len(x) % 2}
 
 

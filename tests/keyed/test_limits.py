@@ -9,11 +9,12 @@ import random
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from naive_keyed import NaiveKeyed, pickles
+from naive_keyed import NaiveKeyed, states_of
 from river import compose, linear_model, naive_bayes
 
 from river_amf import AMFClassifier
@@ -118,7 +119,6 @@ def test_other_files_are_refused_and_left(tmp_path, spoil, kind, message):
 
 
 def update(folder, edit):
-    """Edit the database of a folder of keys."""
     with sqlite3.connect(folder / "models.sqlite") as database:
         database.execute(f"UPDATE {edit}")
     database.close()
@@ -154,22 +154,22 @@ def test_edited_rows_are_refused(tmp_path, edit):
 
 
 def test_unused_keys_among_many_are_removed(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_ROW", store._BATCH)  # each removal is a transaction
     with opened(tmp_path, max_in_memory=2) as model:
-        for user in range(2500):
+        for user in range(1100):
             model.learn_one(sample(user), True)
-        assert {*model.remove_unused(7)} == {*range(2493)}
+        monkeypatch.setattr(store, "BATCH_BYTES", 1000)  # transactions of a few removals
+        assert {*model.remove_unused(7)} == {*range(1093)}
     with opened(tmp_path) as model:
-        assert {*model} == {*range(2493, 2500)}
+        assert {*model} == {*range(1093, 1100)}
 
 
 def test_forests_are_stored_as_files(tmp_path):
     forest = AMFClassifier(1, seed=1)
     with opened(tmp_path, forest, allow_pickle=False) as model:
         learn(model, "ab")
-        before = pickles(model)
+        before = states_of(model)
     with opened(tmp_path, forest, allow_pickle=False) as model:
-        assert pickles(model) == before
+        assert states_of(model) == before
         model.learn_one(sample("a"), 1j)  # which a file cannot hold
         with pytest.raises(TypeError, match=r"key 'a' .* label 1j .* allow_pickle=False"):
             model.flush()
@@ -177,9 +177,9 @@ def test_forests_are_stored_as_files(tmp_path):
     with opened(tmp_path, forest) as model:
         model.learn_one(sample("a"), 1j)
         assert {packed[:2] for *_, packed in model._store.call("packed")} == {b"\x80\x05", b"PK"}
-        before = pickles(model)
+        before = states_of(model)
     with opened(tmp_path, forest) as model:
-        assert pickles(model) == before
+        assert states_of(model) == before
     with opened(tmp_path, forest, allow_pickle=False) as model:
         model["b"]
         with pytest.raises(FileError, match='of the key "a" cannot be read: it is a pickle'):
@@ -213,7 +213,7 @@ def test_full_disk_leaves_the_last_flush(tmp_path, call):
     for user in "abc":
         model.learn_one(wide(user), True)
     model.flush(position=3)
-    flushed = pickles(model)
+    flushed = states_of(model)
     for user in "bc":
         model.learn_one(wide(user), False)
         model.learn_one(wide(user + " 2"), False)  # which has moved some to the file
@@ -227,15 +227,17 @@ def test_full_disk_leaves_the_last_flush(tmp_path, call):
         with pytest.raises(OSError, match="full; it holds the models of the last flush"):
             other(model)
     with opened(tmp_path, naive_bayes.GaussianNB()) as later:  # the other has released it
-        assert later.position == 3 and pickles(later) == flushed
+        assert later.position == 3 and states_of(later) == flushed
 
 
-@pytest.mark.parametrize("max_in_memory", [1, 2, 3, None])
-@pytest.mark.parametrize("model", [LOGISTIC, AMFClassifier(1, seed=1)])
+@pytest.mark.parametrize(
+    ("model", "max_in_memory"),
+    [*((LOGISTIC, n) for n in (1, 2, None)), (AMFClassifier(1, seed=1), 2)],
+)
 def test_flush_has_the_models_of_its_start(
     tmp_path, monkeypatch, model, max_in_memory, n_calls=400
 ):
-    monkeypatch.setattr(store, "_BATCH", 1000)  # so that many rows are committed before a flush
+    monkeypatch.setattr(store, "BATCH_BYTES", 1000)  # many rows are committed before a flush
     draw = random.Random(1)
     calls = draw.choices(
         [*"lsp", "start", "delete", "remove_unused", "crash"], [9, 4, 2, 2, 2, 1, 1], k=n_calls
@@ -262,14 +264,14 @@ def test_flush_has_the_models_of_its_start(
             is_running = keyed._store.call("advance", steps, 0)
             assert is_running or keyed.position == [*at_start][-1]
         elif call == "crash":  # which may be in the middle of a flush
-            assert pickles(keyed) == pickles(naive.models)
+            assert states_of(keyed) == states_of(naive.models)
             position, steps = keyed.position, iter(())
             keyed.close()
             keyed = opened(tmp_path, model, max_in_memory=max_in_memory)
             assert keyed.position == position
             naive = copy.deepcopy(at_start[position])
             at_start = {position: copy.deepcopy(naive)}
-            assert pickles(keyed) == pickles(naive.models)
+            assert states_of(keyed) == states_of(naive.models)
         assert max_in_memory is None or len(kept(keyed)) <= max_in_memory
     assert {*keyed.remove_unused(2)} == naive.remove_unused(2)
 
@@ -286,17 +288,57 @@ def test_flush_has_a_key_removed_after_its_start(tmp_path):
         assert {*later} == {*"abc"}
 
 
+def n_rows(model):
+    return model._store._database.execute("SELECT count(*) FROM models").fetchone()[0]
+
+
+def test_removed_models_leave_no_rows(tmp_path):
+    for folder in (None, tmp_path):
+        model = KeyedClassifier(LOGISTIC, "user", folder=folder, max_in_memory=1)
+        learn(model, "abcd")
+        for key in "abc":
+            del model[key]
+        # those in a folder may come back by a crash
+        assert n_rows(model) > 3 if folder else n_rows(model) <= 1
+    steps = model._store.flushing(1)
+    model._store.call("advance", steps, 0)
+    del model["d"]
+    assert not model._store.call("advance", steps, 60) and n_rows(model) == 2
+    model.flush()
+    assert n_rows(model) == 0
+    learn(model, "ab")
+    model.flush()
+    del model["a"], model["b"]
+    model._store.call("advance", model._store.flushing(2), 0)  # it commits; then a crash
+    assert n_rows(model) > 1
+    model.close()
+    assert n_rows(opened(tmp_path)) == 0
+
+
+def test_transactions_hold_many_rows(monkeypatch):
+    monkeypatch.setattr(store, "BATCH_BYTES", 20_000)
+    model, queries = KeyedClassifier(LOGISTIC, "user", max_in_memory=1), []
+    model._store._database.set_trace_callback(queries.append)
+    learn(model, range(100), n=1)
+    assert 1 < queries.count("COMMIT") < 30
+
+
+class Interrupted(sqlite3.Connection):
+    """A connection that is interrupted after a removal."""
+
+    def execute(self, query, values=()):
+        rows = super().execute(query, values)
+        if query.startswith("INSERT INTO models") and values[-1] is None:
+            raise KeyboardInterrupt
+        return rows
+
+
 def test_interrupted_removal_leaves_the_model(tmp_path, monkeypatch):
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Interrupted))
     model = opened(tmp_path, max_in_memory=1)
     learn(model, "a")
     model.flush()
-
-    def put_and_interrupt(*row, put=model._store._put):
-        put(*row)
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(model._store, "_put", put_and_interrupt)
+    with pytest.raises(KeyboardInterrupt):
         del model["a"]
     learn(model, "b")  # which moves the model of a to the file
     assert {*model} == {*"ab"}
@@ -307,7 +349,7 @@ def test_flush_with_a_model_that_cannot_be_stored(tmp_path):
     model = opened(tmp_path, forest, allow_pickle=False)
     learn(model, "ab")
     model.flush(position=1)
-    flushed = pickles(model)
+    flushed = states_of(model)
     learn(model, "b")
     model.learn_one(sample("a"), 1j)  # which a file cannot hold
     learn(model, "c")
@@ -321,7 +363,7 @@ def test_flush_with_a_model_that_cannot_be_stored(tmp_path):
     model.flush(position=3)
     model.close()
     with opened(tmp_path, forest) as later:
-        assert later.position == 3 and {*later} == {*"bc"} and flushed["b"] != pickles(later)["b"]
+        assert later.position == 3 and {*later} == {*"bc"} and flushed["b"] != states_of(later)["b"]
 
 
 def learn_row(model, i):
@@ -356,7 +398,7 @@ def test_kill_leaves_the_last_flush(tmp_path, n_kills=5):
         assert position in (flushed.value, flushed.value + 25) and position >= start + 100
         for i in range(start, position):
             learn_row(twin, i)
-        assert pickles(model) == pickles(twin)
+        assert states_of(model) == states_of(twin)
         model.close()
 
 
@@ -382,7 +424,7 @@ def test_threads_may_share_it(tmp_path):
     model.flush()
     model.close()
     with opened(tmp_path) as later:
-        assert pickles(later) == pickles(twin)
+        assert states_of(later) == states_of(twin)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork, of POSIX")

@@ -4,7 +4,6 @@ import datetime
 import decimal
 import fractions
 import math
-import pickle
 import re
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from forests import state_of
 
 from river_amf import AMFClassifier, AMFRegressor, OnlineDummyClassifier
 
@@ -46,7 +46,6 @@ def objects(*values):
 
 
 def short_repr(value):
-    """Return the repr as messages show it."""
     try:
         return repr(value)[:500]
     except ValueError:
@@ -60,11 +59,11 @@ def short(value):
 
 def refusal(model, error, call, *args, **kwargs):
     """Check that a call raises and leaves the model as it was; return the message."""
-    before = pickle.dumps(model)
+    before = state_of(model)
     try:
         call(*args, **kwargs)
     except error as raised:
-        assert pickle.dumps(model) == before
+        assert state_of(model) == before
         return str(raised)
     return pytest.fail(f"{call.__name__} takes {short(args)}")
 
@@ -232,7 +231,6 @@ LATE = {  # a name with a column that is bad from row 7 on
 
 
 def in_all(columns):
-    """Return a frame of each library."""
     return pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)
 
 

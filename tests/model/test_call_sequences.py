@@ -315,7 +315,6 @@ def shrunk(case, name, n_trials=400):
 
 
 def failing(seeds, prints=False):
-    """Return the seeds of the cases in which something differs."""
     failed = []
     warnings.simplefilter("ignore", UserWarning)
     for seed in seeds:

@@ -41,6 +41,14 @@ def test_replaced_category_is_unknown():
     assert model._features.categories("color") == {"r": 0, "e": 1, "n": 2, "d": 3}
 
 
+def test_every_sample_uses_its_category():
+    model = AMFClassifier(n_estimators=3, seed=1, max_categories=4, max_nodes=41)
+    for i in range(80):  # on the way the trees become full, and keep no samples any more
+        model.learn_one({"color": "abcd"[i % 4], "size": i * 0.618 % 1}, i % 3 == 0)
+        ((_, coding),) = model._features.bounded
+        assert [*coding.by_use()][-1] == "abcd"[i % 4]
+
+
 def test_each_tree_has_its_order_of_categories():
     model = AMFClassifier(n_estimators=40, seed=1)
     for i in range(16):

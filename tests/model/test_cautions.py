@@ -8,7 +8,7 @@ import warnings
 
 import pandas as pd
 import pytest
-from forests import content, forests, learn
+from forests import forests, learn, state_of
 from river import feature_extraction, preprocessing
 from test_mismatch import caught
 
@@ -115,7 +115,7 @@ def test_blocks_warn_as_rows(kind, cuts):
         expected += caught(one.learn_one, *sample)
     texts = in_blocks(many, cuts, rows, labels, weights)
     assert {*texts} == {*expected} and len(texts) == len(expected) == 2
-    assert content(many) == content(one)
+    assert state_of(many) == state_of(one)
 
 
 def test_warning_as_error_leaves_model_unchanged():
@@ -123,12 +123,12 @@ def test_warning_as_error_leaves_model_unchanged():
         model = made(max_features=None if len(rows) > 9 else 8)
         row, text = at_rows(copy.deepcopy(model), rows)[0]
         learn(model, [(x, i % 2) for i, x in enumerate(rows[:row])])
-        before = pickle.dumps(model)
+        before = state_of(model)
         for _ in range(2):
             with warnings.catch_warnings(action="error"), pytest.raises(UserWarning) as error:
                 model.learn_one(rows[row], row % 2)
             assert str(error.value) == text
-            assert pickle.dumps(model) == before
+            assert state_of(model) == before
         with pytest.warns(UserWarning) as record:
             model.learn_one(rows[row], row % 2)
         assert [warning.filename for warning in record] == [__file__]
@@ -153,7 +153,7 @@ def test_features_beyond_bound_leave_no_trace(kind):
         assert not texts or texts[0].startswith("feature 'y' is ignored, and so is any other new")
         twin.learn_one(x, i % 2)
     assert [*model._features] == ["a", "b", "c", 7]
-    assert content(model) == content(twin)
+    assert state_of(model) == state_of(twin)
 
 
 @pytest.mark.parametrize("bounds", [{"max_features": 9}, {"max_features": 50, "max_words": 9}])
@@ -209,7 +209,7 @@ def test_text_warns_if_values_are_new(kind, name, cuts):
         assert ("float(value)" in text) == (name == "whole numbers")
         assert all(part in text for part in ("parse_dates=['a']", "BagOfWords", "leave it out"))
     assert in_blocks(many, cuts, rows, [0, 1] * 200) == [text for _, text in found]
-    assert content(many) == content(one)
+    assert state_of(many) == state_of(one)
 
 
 @forests
@@ -290,7 +290,7 @@ def test_labels_in_single_runs_warn(kind, labels, row, cuts):
     assert [i for i, _ in found] == [row] * (row is not None and kind is AdaptiveAMFClassifier)
     assert all("shuffle" in text and "AMFClassifier" in text for _, text in found)
     assert in_blocks(many, cuts, X, [*labels]) == [text for _, text in found]
-    assert content(many) == content(one)
+    assert state_of(many) == state_of(one)
 
 
 @pytest.mark.parametrize("name", [*STREAMS, "Bananas", "Phishing", "ImageSegments", "Shuttle"])

@@ -11,7 +11,7 @@ import forests
 import pandas as pd
 import pytest
 import regressors
-from forests import STREAM, VARIANTS, content, saved, trained
+from forests import STREAM, VARIANTS, saved, state_of, trained
 
 from river_amf import AdaptiveAMFClassifier, AMFRegressor, load
 
@@ -61,7 +61,7 @@ def test_restarts_in_blocks_and_copies_equal_rows(kind):
         for row, p in zip(proba.to_dict("records"), expected[cut], strict=True):
             assert {label: row[label] for label in p} == p
     blocks.n_jobs = 1
-    assert content(blocks) == content(rows) == content(moved)
+    assert state_of(blocks) == state_of(rows) == state_of(moved)
 
 
 # Every variant with some cuts, and each way to copy with some of both
@@ -80,21 +80,21 @@ FUTURES = [
 @pytest.mark.parametrize(("tools", "stream", "parameters", "cut", "way"), FUTURES)
 def test_copies_have_equal_futures(tools, stream, parameters, cut, way):
     model = tools.trained(stream[:cut], **parameters)
-    before = pickle.dumps(model)
+    before = state_of(model)
     twin = COPIES[way](model)
     assert type(twin) is type(model)
-    assert pickle.dumps(twin) == pickle.dumps(model) == before
+    assert state_of(twin) == state_of(model) == before
     assert tools.answers(twin) == tools.answers(model)
     for array in twin._arena.arrays if cut else ():
         assert array.flags.owndata and array.flags.carray
-    before = pickle.dumps(model)
+    before = state_of(model)
     tools.learn(COPIES[way](model), stream[cut:])
-    assert pickle.dumps(model) == before  # they share nothing
+    assert state_of(model) == before  # they share nothing
     for samples in (stream[cut:], stream[:50]):
         for forest in (model, twin):
             tools.learn(forest, samples)
         assert tools.answers(twin) == tools.answers(model)
-        assert pickle.dumps(twin) == pickle.dumps(model)
+        assert state_of(twin) == state_of(model)
         assert saved(twin) == saved(model)
 
 

@@ -4,7 +4,6 @@ Each line of the package that runs is a place for one, and each instruction of t
 threads; a sample is tried, and with `-m soak` all.
 """
 
-import io
 import linecache
 import pickle
 import random
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from forests import saved
 
 import river_amf
 
@@ -64,9 +64,7 @@ def predict_many(model, rows):
 
 
 def state_of(model):
-    answers, file = predict_many(model, ROWS), io.BytesIO()
-    model.save(file)
-    return answers, file.getvalue()
+    return predict_many(model, ROWS), saved(model)
 
 
 class Fault:

@@ -34,7 +34,6 @@ def stream(n_samples, kind=AMFClassifier):
 
 
 def answers(model, samples):
-    """Predict, then learn; return the predictions."""
     predictions = []
     for x, y in samples:
         predictions.append(model.predict_one(x))

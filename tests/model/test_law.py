@@ -38,7 +38,6 @@ class Shape(NamedTuple):
 
 
 def shape_of(root, times, depths):
-    """Return the shape of a tree with these splits and leaves."""
     second_time = sorted(times)[1] if len(times) > 1 else np.inf
     return Shape(*root, len(depths), max(depths), second_time)
 

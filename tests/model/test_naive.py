@@ -43,7 +43,6 @@ BY_HAND = {"pure cells", "unit", "linear", "linear, unit", "adaptive, pure cells
 
 
 def pair(n_estimators=2, **parameters):
-    """Make a compiled and a naive forest that draw the same random numbers."""
     model = AMFClassifier(n_estimators=n_estimators, seed=5, **parameters)
     arena = begin(model)
     random_states, keys = arena.trees["random_state"].tolist(), arena.trees["key"].tolist()
@@ -89,7 +88,6 @@ def same_nodes(model, tree, expected, precision):
 
 
 def check_same_tree(model, reference, tree):
-    """Compare a tree node by node."""
     expected = reference.trees[tree]
     for row, node in same_nodes(model, tree, expected, 1e-11):
         counts = node.counts()[: len(row["counts"])]
@@ -108,7 +106,6 @@ def check_same_state(model, reference):
 
 
 def check_same_features(model, reference, precision):
-    """Compare the ranges and the relevance of features, and the share of fading."""
     arena = model._arena
     for j, column in enumerate(reference.columns.values()):
         if not column.is_categorical:
@@ -122,7 +119,6 @@ def check_same_features(model, reference, precision):
 
 
 def check_same_linear_models(model, reference):
-    """Compare the linear experts: their standards, weights, squares and weights in the vote."""
     arena = model._arena
     assert len(arena.linear_models) == len(reference.linear_models.linear_models)
     timescales = reference.linear_models.standards.values()  # a single model takes the first
@@ -151,7 +147,6 @@ def check_same_linear_models(model, reference):
 
 
 def check_same_additive_models(arena, reference):
-    """Compare the additive experts: their bins, counts, weights and covariances."""
     profiles, linear_models = reference.linear_models.profiles, reference.linear_models
     n_labels, newest = len(reference.labels), arena.counters["newest_profile"][0]
     for j, edges in profiles.edges.items():
@@ -176,7 +171,6 @@ def check_same_additive_models(arena, reference):
 
 
 def check_same_novelty(model, reference, x):
-    """Compare how new a sample is, one with new values, and one that lacks all."""
     for sample in (x, x | {"a": -7.5, "b": 1e12, "c": "new", "color": "new"}, {}):
         assert model.novelty_one(sample) == pytest.approx(reference.novelty_one(sample), abs=1e-9)
 

@@ -56,7 +56,6 @@ BY_HAND |= {"budget", "mean", "recent errors", "nothing but fading"}
 
 
 def pair(n_estimators=2, **parameters):
-    """Make a compiled and a naive forest that draw the same random numbers."""
     model = AMFRegressor(n_estimators=n_estimators, seed=5, **parameters)
     arena = begin(model)
     random_states, keys = arena.trees["random_state"].tolist(), arena.trees["key"].tolist()
@@ -87,19 +86,16 @@ def check_same_tree(model, reference, tree, scale, tolerance=TOLERANCE):
 
 
 def check_same_state(model, reference):
-    """Compare the state outside the trees."""
     check_same_features(model, reference, 1e-9)
 
 
 def check_same_errors(model, reference):
-    """Compare the sums of squared errors of all rows and of unusual ones."""
     errors = zip(model._arena.row_errors, reference.stack.squares.values(), strict=True)
     for (weight, squares), expected in errors:
         assert (weight, squares) == pytest.approx((expected.weight, expected.total), rel=1e-8)
 
 
 def learn_both(model, reference, stream, tolerance=TOLERANCE):
-    """Learn a stream with both, and compare every prediction; return the range of the targets."""
     first, scale = next((float(y) for _, y, w in stream if w > 0), 0.0), 0.0
 
     def check(name, *arguments, rel=1e-9, tolerance=10 * tolerance):
@@ -123,7 +119,6 @@ def learn_both(model, reference, stream, tolerance=TOLERANCE):
 
 
 def check_equal(model, reference, stream):
-    """Learn a stream with both, and compare every prediction and all that they hold."""
     scale = learn_both(model, reference, stream)
     if reference.n_learned:
         for tree in range(model.n_estimators):

@@ -6,7 +6,7 @@
 import math
 
 import pytest
-from forests import QUESTIONS, STREAM, VARIANTS, content, forests, trained
+from forests import QUESTIONS, STREAM, VARIANTS, forests, state_of, trained
 
 from river_amf import AMFClassifier, MismatchWarning
 
@@ -14,7 +14,6 @@ CLEAN = {"size": 4.0, "width": 2.0, "color": "r"}
 
 
 def small(kind=AMFClassifier, n_samples=300, **parameters):
-    """Return a forest of three features, of which it has learned no missing value."""
     model = kind(n_estimators=5, seed=1, **parameters)
     for i in range(n_samples):
         x = {"size": i % 10, "width": i * 7 % 13, "color": "rgb"[i % 3]}
@@ -26,7 +25,7 @@ def small(kind=AMFClassifier, n_samples=300, **parameters):
 def test_all_is_new_to_an_empty_forest(kind):
     model = kind()
     assert model.novelty_one({}) == model.novelty_one(CLEAN) == 1.0
-    assert content(model) == content(kind())
+    assert state_of(model) == state_of(kind())
 
 
 @forests
@@ -69,10 +68,10 @@ def test_one_label_leaves_inside_and_outside():
 @pytest.mark.parametrize("parameters", VARIANTS.values(), ids=VARIANTS)
 def test_novelty_is_a_share_and_leaves_no_trace(parameters):
     model = trained(STREAM[:400], **parameters)
-    before = content(model)
+    before = state_of(model)
     for x in QUESTIONS:
         assert 0.0 <= model.novelty_one(x) <= 1.0
-    assert content(model) == before
+    assert state_of(model) == before
 
 
 def test_mismatch_counts_as_missing():

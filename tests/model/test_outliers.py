@@ -42,7 +42,6 @@ def with_sentinels(stream, sentinel, every=1000, first=500):
 
 @functools.cache
 def accuracy(name, first=0, sentinel=None):
-    """Return the accuracy of a forest, with sentinels if there are any."""
     model, hits = made(**FORESTS[name]), []
     for x, y in with_sentinels(STREAM, sentinel, first=first) if sentinel else STREAM:
         hits.append(model.predict_one(x) == y)

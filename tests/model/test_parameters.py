@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from forests import state_of
 from river import forest as river_forest
 
 from river_amf import (
@@ -128,7 +129,6 @@ def answers(model, questions=None):
 
 
 def check_valid(answer):
-    """Check that an answer holds probabilities, or is a finite number."""
     if isinstance(answer, dict):
         assert all(0.0 <= p <= 1.0 for p in answer.values())
         answer = sum(answer.values()) - 1.0
@@ -241,22 +241,22 @@ def test_values_are_checked_when_assigned(model):
         untrained = model()
         setattr(untrained, name, good[-1])
         assert getattr(untrained, name) is getattr(model(**{name: good[-1]}), name) is good[-1]
-        before = pickle.dumps(untrained)
+        before = state_of(untrained)
         assert right in message_of(setattr, untrained, name, bad[0])
         assert right in message_of(model, **{name: bad[0]})
         assert right in message_of(untrained.clone, {name: bad[0]})
-        assert pickle.dumps(untrained) == before
+        assert state_of(untrained) == before
 
 
 @models
 def test_parameters_but_threads_are_then_read_only(model):
     learned = trained(model, stream(1))
-    before = pickle.dumps(learned)
+    before = state_of(learned)
     for name in names_of(model):
         if name != "n_jobs":
             with pytest.raises(AttributeError, match=f"{name} is read-only"):
                 setattr(learned, name, TABLE[name][0][-1])
-    assert pickle.dumps(learned) == before
+    assert state_of(learned) == before
     if model in FORESTS:
         learned.n_jobs = 2
         with pytest.raises(ValueError, match="n_jobs"):
@@ -328,7 +328,7 @@ IDLE = [  # parameters that have no effect with others
     ids=str,
 )
 def test_parameters_without_effect_give_one_warning(kind, idle, others, monkeypatch):
-    monkeypatch.setattr(cautions, "_WARNED", set())
+    monkeypatch.setattr(cautions, "WARNED", set())
     (name,) = idle
     is_default = idle in ({name: getattr(kind(), name)}, {"linear": False})
     keeps_all = "max_delayed_labels" in idle and issubclass(kind, AMFRegressor)
@@ -345,7 +345,7 @@ def test_parameters_without_effect_give_one_warning(kind, idle, others, monkeypa
 def test_files_load_without_a_warning_of_parameters(monkeypatch):
     file = io.BytesIO()
     for call in (lambda: AMFClassifier(linear=True).save(file), lambda: AMFClassifier.load(file)):
-        monkeypatch.setattr(cautions, "_WARNED", set())
+        monkeypatch.setattr(cautions, "WARNED", set())
         with warnings.catch_warnings(record=True, action="always") as record:
             model = call()
         file.seek(0)

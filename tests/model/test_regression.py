@@ -1,12 +1,12 @@
 """Regressors: targets of any size, maps of targets, drifts, and intervals."""
 
 import math
-import pickle
 import random
 
 import numpy as np
 import pandas as pd
 import pytest
+from forests import state_of
 from generated import PARAMETERS_OF_NUMBERS, TARGETS, streams_of_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -31,6 +31,20 @@ def test_prediction_without_samples_is_zero(kind):
     assert model.predict_many(frame).to_dict() == {7: 0.0, 9: 0.0}
     assert model.predict_interval_many(frame).to_numpy().tolist() == [[-math.inf, math.inf]] * 2
     assert model.predict_quantile_many(frame, 0.5).tolist() == [0.0, 0.0]
+
+
+@kinds
+def test_negative_zero_is_zero(kind):
+    X, states = pd.DataFrame({"a": np.arange(60.0) % 7}), set()
+    for zero in (0.0, -0.0):
+        y = [float(n) if n % 3 == 1 else zero for n in range(60)]
+        single, listed, block = (kind(2, seed=1) for _ in range(3))
+        for x, target in zip(X.to_dict("records"), y, strict=True):
+            single.learn_one(x, target)
+        listed.learn_many(X, y)
+        block.learn_many(X, np.array(y))
+        states |= {*map(state_of, (single, listed, block))}
+    assert len(states) == 1
 
 
 @kinds
@@ -110,7 +124,7 @@ def test_jumps_of_targets_overflow_nothing(kind, small, large, weight, fading_fa
 @kinds
 def test_huge_sums_of_weights_are_refused(kind):
     model = trained(NUMBERS[:20], kind=kind, vote="mean")
-    before = pickle.dumps(model)
+    before = state_of(model)
     for w in (1.1e100, 1e300):
         with pytest.raises(ValueError, match=r"more than 1e\+100"):
             model.learn_one({"fine": 1.0}, 1.0, w)
@@ -118,7 +132,7 @@ def test_huge_sums_of_weights_are_refused(kind):
             model.learn_many(pd.DataFrame({"fine": [1.0, 2.0]}), [1.0, 2.0], [1.0, w])
         with pytest.raises(ValueError, match=r"more than 1e\+100"):
             kind(vote="mean").learn_one({"fine": 1.0}, 1.0, w)
-    assert pickle.dumps(model) == before
+    assert state_of(model) == before
 
 
 @kinds

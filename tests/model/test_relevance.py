@@ -10,7 +10,13 @@ import pytest
 from naive_features import Columns
 from naive_growth import relative
 
-from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, inspection
+from river_amf import (
+    AdaptiveAMFClassifier,
+    AdaptiveAMFRegressor,
+    AMFClassifier,
+    AMFRegressor,
+    inspection,
+)
 
 
 def forest(kind=AMFClassifier, **parameters):
@@ -121,6 +127,25 @@ def test_relevance_of_a_long_stream_keeps_its_digits():
     for name, column in reference.columns.items():
         expected = column.relevance(reference.n_learned)
         assert relevance[name] == pytest.approx(expected, abs=1e-9) and expected > 0.2
+
+
+def test_relevance_to_targets_survives_smaller_weights():
+    # those of the twin are so large at once that the next sample makes them smaller
+    rng, (model, twin) = random.Random(1), (forest(AMFRegressor) for _ in range(2))
+    for i in range(300):
+        if i == 200:
+            arena, features = twin._arena, twin._arena.features
+            features["squares"] *= 2.0**400
+            sums = [features[name] for name in ("weight", "total", "within")]
+            sums += [arena.moments[:, 0, 1], arena.moments[:, 1, 0], arena.buckets[..., 0]]
+            for array in (*sums, arena.counters["newest_weight"]):
+                array *= 2.0**200
+        x = {"a": rng.random(), "b": rng.random()}
+        for each in (model, twin):
+            each.learn_one(x, x["a"] + 0.5 * x["b"])
+    assert twin._arena.counters["newest_weight"] < 2.0 < model._arena.counters["newest_weight"]
+    relevance = inspection.feature_relevance(model).tolist()
+    assert inspection.feature_relevance(twin).tolist() == pytest.approx(relevance, rel=1e-9)
 
 
 @pytest.mark.parametrize("weights", [[1e300, 1.0], [1e-300], [5e-324, 1e6], [1e-9, 1e9]], ids=str)

@@ -212,7 +212,7 @@ def test_drifts_are_recorded_where_errors_grow():
     assert report.drifts == (5000,)
     events = report.curve("amf", "drifts")
     assert events.loc[:5000].sum() == 0 < events.loc[5001:5600].sum()
-    numbers = list(numbered(3000, lambda n: 1.0 if n < 2000 else -1.0))
+    numbers = list(numbered(3000, lambda n: 1e-6 if n < 2000 else -1e-6))  # in any unit
     report = evaluation.report(numbers, [AMFRegressor(n_estimators=2, seed=1)])
     assert report.curve("AMFRegressor", "drifts").loc[2001:2400].sum() >= 1
 

@@ -32,7 +32,6 @@ def targets(n_samples):
 
 
 def reloaded(model, path):
-    """Save a model and load it again."""
     model.save(path)
     return river_amf.load(path)
 
@@ -52,7 +51,6 @@ def parts_in(model, path):
 
 
 def write_parts(path, header, arrays):
-    """Write a file of these parts."""
     with path.open("wb") as file:
         container.write(header, arrays, file)
 
@@ -64,8 +62,6 @@ def edited_error(path, header, arrays):
 
 
 def refuse(error):
-    """Return a function that raises this error, whatever it is given."""
-
     def raise_it(*_, **__):
         raise error
 
@@ -115,7 +111,6 @@ def file_of(header, edit=lambda entries: None, **arrays):
 
 
 def npy_of(descr="'<f8'", shape="(0,)", order="False", data=b"", version=b"\1\0"):
-    """Return an array as numpy writes it."""
     text = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}\n"
     return b"\x93NUMPY" + version + len(text).to_bytes(2, "little") + text.encode() + data
 

@@ -111,7 +111,6 @@ def test_keyed_models_of_the_first_release(tmp_path):
 
 
 def write_files():
-    """Write a file of each kind, and the predictions."""
     import tempfile
 
     path = FOLDER / "predictions.json"

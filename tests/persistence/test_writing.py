@@ -127,6 +127,13 @@ def test_files_of_killed_saves_are_removed(path):
     assert [*path.parent.iterdir()] == [path] and path.read_bytes() == b"half"
 
 
+def test_large_arrays_are_written_as_zip64(path, monkeypatch):
+    monkeypatch.setattr(zipfile, "ZIP64_LIMIT", 50_000)  # instead of 2 GiB
+    model = trained(STREAM)
+    model.save(path)
+    assert saved(river_amf.load(path)) == saved(model)
+
+
 def test_class_loads_subclasses_and_no_others(path):
     AdaptiveAMFClassifier(seed=3).save(path)
     for load in (AMFClassifier.load, AdaptiveAMFClassifier.load, river_amf.load):

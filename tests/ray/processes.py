@@ -12,7 +12,6 @@ ray.cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers canno
 
 
 def process(_):
-    """Return the process that holds a model."""
     return os.getpid()
 
 

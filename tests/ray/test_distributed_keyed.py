@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from forests import state_of
 from processes import kill
 
 from river_amf import AMFClassifier, AMFRegressor
@@ -27,8 +28,8 @@ def block(n, seed, n_keys=7):
     return X, (X["a"] > 0).tolist()
 
 
-def pickles(model):
-    return {key: pickle.dumps(model[key]) for key in model}
+def states_of(model):
+    return {key: state_of(model[key]) for key in model}
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -62,14 +63,14 @@ def test_workers_equal_one_process(name):
         with pytest.raises(KeyError):
             model["user 1"]
         assert {*model} == {*both[1]}
-        assert pickles(model) == pickles(both[1])
+        assert states_of(model) == states_of(both[1])
 
 
 def test_bad_blocks_change_no_worker():
     X, y = block(40, seed=1)
     with DistributedKeyedClassifier(FOREST, "user", n_workers=2) as model:
         model.learn_many(X, y)
-        before = pickles(model)
+        before = states_of(model)
         for bad, labels, message in (
             (X[["a"]], y, "X lacks the column 'user'"),
             (X, [*y[:-1], None], f"row 39: the key '{X['user'][39]}': .*label"),
@@ -77,7 +78,7 @@ def test_bad_blocks_change_no_worker():
         ):
             with pytest.raises((TypeError, ValueError), match=message):
                 model.predict_proba_then_learn_many(bad, labels)
-        assert pickles(model) == before
+        assert states_of(model) == before
         with pytest.raises(TypeError, match="cannot be copied or pickled"):
             pickle.dumps(model)
         assert model.clone().key == "user"
@@ -102,9 +103,9 @@ def test_folder_is_that_of_one_process(tmp_path):
                 call()
     with DistributedKeyedClassifier(FOREST, "user", 1, folder=tmp_path) as model:
         assert model.position == {"offset": 2}
-        assert pickles(model) == pickles(local)
+        assert states_of(model) == states_of(local)
         kill(model._store.workers)
         for keyed in (model, local):
             keyed.learn_many(*blocks[1])
     with KeyedClassifier(FOREST, "user", folder=tmp_path) as model:
-        assert pickles(model) == pickles(local)
+        assert states_of(model) == states_of(local)

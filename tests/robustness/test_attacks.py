@@ -22,7 +22,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from forests import QUESTIONS, STREAM, VARIANTS
+from forests import QUESTIONS, STREAM, VARIANTS, state_of
 from forests import learn as learn_rows
 from regressors import NUMBERS, REGRESSORS
 
@@ -85,7 +85,7 @@ def check_sound(model):
     for forest in (model, twin):
         learn_block(learn_rows(forest, rows[:30]), rows[30:])
         READS[0](forest)
-    assert pickle.dumps(model) == pickle.dumps(twin)
+    assert state_of(model) == state_of(twin)
 
 
 def together(seconds, *calls):
@@ -174,8 +174,8 @@ def interrupts(rng, seconds):
         model = any_kind(rng, max_delayed_labels=0)  # a kept prediction is no other state
         learn_rows(model, samples(rng, model, rng.choice([0, 20, 60])))
         rows = samples(rng, model, 1 if call is learn_rows else rng.choice([5, 60]))
-        states = [pickle.dumps(model)]
-        states += [pickle.dumps(learn_rows(model, [row])) for row in rows]
+        states = [state_of(model)]
+        states += [state_of(learn_rows(model, [row])) for row in rows]
         start = time.perf_counter()
         call(pickle.loads(states[0]), rows)
         duration = rng.choice([0.3, 1.0]) * (time.perf_counter() - start)
@@ -183,11 +183,11 @@ def interrupts(rng, seconds):
             model = pickle.loads(states[0])
             interrupt(partial(call, model, rows), rng, duration)
             read = rng.choice(READS)
-            answer, content = read(model), pickle.dumps(model)
+            answer, content = read(model), state_of(model)
             assert read(pickle.loads(content)) == answer
             assert content in states, f"none of {len(states)} states"
             call(model, rows[states.index(content) :])
-            assert pickle.dumps(model) == states[-1], "goes on otherwise"
+            assert state_of(model) == states[-1], "goes on otherwise"
 
 
 def handlers(rng, seconds):

@@ -1,11 +1,10 @@
 """What the tests of estimators share: data, scikit-learn's checks, and the river models."""
 
-import pickle
-
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from forests import state_of
 from sklearn.base import is_regressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -27,7 +26,6 @@ FAILED = {f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense"
 
 
 def checks_of(estimators, names=None):
-    """Return scikit-learn's checks, or those with certain names, as test cases."""
     for estimator, check in parametrize_with_checks(estimators).args[1]:
         name = getattr(check, "func", check).__name__
         if names is None or name in names:
@@ -81,12 +79,10 @@ libraries = pytest.mark.parametrize("frame", LIBRARIES.values(), ids=LIBRARIES)
 
 
 def small(kind=AMFClassifier, **parameters):
-    """Make a small forest that learns rows in order."""
     return kind(**{"n_estimators": 3, "random_state": 3, "shuffle": False} | parameters)
 
 
 def targets_of(kind):
-    """Return what an estimator learns of the rows X."""
     return NUMBERS if issubclass(kind, AMFRegressor) else Y
 
 
@@ -98,20 +94,18 @@ def answers(estimator, X):
 
 
 def rows_of(X):
-    """Return a table as one dict per row."""
     return pd.DataFrame(X).to_dict("records")
 
 
 def as_seen(estimator):
     """Return all attributes of an estimator in a form that can be compared."""
     return {
-        name: pickle.dumps(value) if name == "model_" else repr(value)
+        name: state_of(value) if name == "model_" else repr(value)
         for name, value in vars(estimator).items()
     }
 
 
 def assert_refused(error, match, call, *estimators):
-    """Check the error of a call, and that it leaves estimators as they were."""
     before = [*map(as_seen, estimators)]
     with pytest.raises(error, match=match):
         call()

@@ -322,7 +322,6 @@ def test_columns_of_zeros_give_no_advice_for_python(run, tmp_path):
 
 
 def cells_of(path):
-    """Return the first cells of the rows of the table of results."""
     table = path.read_text(encoding="utf-8").partition("<tbody>")[2].partition("</tbody>")[0]
     return [re.sub("<.*?>", "", cell) for cell in re.findall(r"<th>(.*?)</th>", table)]
 

@@ -50,7 +50,6 @@ def of_models(*names):
 
 
 def expected_sum(model, x, label=None):
-    """Return what contributions sum to."""
     if isinstance(model, AMFRegressor):
         return model.predict_one(x)
     proba = model.predict_proba_one(x)
@@ -112,6 +111,13 @@ def test_contributions_equal_walks(model):
         parts = inspection.contributions(model, x)
         assert [*parts.index] == [*expected]
         np.testing.assert_allclose(parts, [*expected.values()], rtol=EXACT, atol=EXACT)
+
+
+def test_contributions_to_a_clipped_prediction_sum_to_it():
+    rows = [({"a": math.sin(n / 9)}, float(n)) for n in range(99)]
+    model = learn(AdaptiveAMFRegressor(4, seed=1), rows)
+    for a in (-50.0, 9.0):
+        assert_sums(model, {"a": a})
 
 
 def test_logarithms_of_trees_equal_walks():

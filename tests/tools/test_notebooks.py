@@ -114,7 +114,6 @@ def read(name):
 
 
 def run(notebook, folder):
-    """Run a notebook in a folder."""
     client = NotebookClient(notebook, kernel_manager_class=RunningPython, kernel_name="python3")
     client.timeout, client.record_timing = 300, False  # seconds per cell; the first may compile
     client.execute(cwd=str(folder))
@@ -138,7 +137,6 @@ def store(name):
 
 
 def pictures(cell):
-    """Return the plots that a cell shows, as arrays."""
     data = (output.get("data", {}).get("image/png") for output in cell.get("outputs", []))
     return [imread(io.BytesIO(b64decode(png))) for png in data if png]
 

@@ -125,7 +125,6 @@ PUBLIC = {
 
 
 def methods_of(things):
-    """Return the public methods of the classes among named things, by name."""
     return {
         f"{name}.{attribute}": method
         for name, cls in things.items()
@@ -136,7 +135,6 @@ def methods_of(things):
 
 
 def without_doctest(things):
-    """Return the names of classes and functions that lack a doctest."""
     documented = {n: t for n, t in things.items() if inspect.isclass(t) or inspect.isfunction(t)}
     return [name for name, thing in documented.items() if ">>>" not in (thing.__doc__ or "")]
 

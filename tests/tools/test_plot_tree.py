@@ -24,12 +24,10 @@ def bananas():
 
 
 def boxes(ax):
-    """Return the boxes by node."""
     return {int(p.get_gid()[5:]): p for p in ax.patches if re.fullmatch(r"node \d+", p.get_gid())}
 
 
 def texts(ax):
-    """Return the lines of text in the boxes by node."""
     return {int(t.get_gid()[5:]): t.get_text().splitlines() for t in ax.texts if t.get_gid()}
 
 

@@ -12,7 +12,6 @@ TEXT = " ".join(README.split())
 
 
 def table(name):
-    """Return the first table of a script's output, by row and column."""
     lines = (BENCHMARKS / name).read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "|" in line]
     body = [row for row in rows[2:] if len(row) == len(rows[0])]

@@ -19,6 +19,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import recipes
+from forests import state_of
 from river import compose, metrics, preprocessing
 from river.evaluate import progressive_val_score
 
@@ -45,7 +46,6 @@ def new():
 
 
 def days():
-    """Return the requests of six days by key, and their labels."""
     draw = random.Random(1)
     rows = [{"size": draw.random(), "hour": draw.randrange(24)} for _ in range(600)]
     labels = {str(n): x["size"] > 0.5 for n, x in enumerate(rows)}
@@ -64,7 +64,7 @@ def serve(_, folder, deadly=None):
         service.learn(labels) if calls[n] is None else service.answer(*calls[n])
         done.write_text(str(n + 1))
     (folder / "steps.json").write_text(json.dumps(steps))
-    (folder / "model.pickle").write_bytes(pickle.dumps(service.model))
+    (folder / "model.pickle").write_bytes(state_of(service.model))
 
 
 def check_requests(folder):
@@ -179,7 +179,7 @@ def test_spark_keeps_models_as_bytes(names):
         known = part[part["label"].notna()]
         model.learn_many(known[["size"]], known["label"])
     assert pd.concat(answers)["prediction"].tolist() == expected == [None, None, "x", "x"]
-    assert pickle.dumps(river_amf.load(io.BytesIO(state.get[0]))) == pickle.dumps(model)
+    assert state_of(river_amf.load(io.BytesIO(state.get[0]))) == state_of(model)
 
 
 def test_labels_of_the_day_after_score_predictions(tmp_path, names):
@@ -225,7 +225,7 @@ def test_writer_beside_killed_learner_loses_nothing(tmp_path):
     service.learn(labels)
     for key, x in day:
         expected.learn_one(x, labels[key])
-    assert pickle.dumps(service.model) == pickle.dumps(expected) and not service.waiting
+    assert state_of(service.model) == state_of(expected) and not service.waiting
 
 
 def test_line_that_is_finished_meanwhile_is_read_later(tmp_path, monkeypatch):

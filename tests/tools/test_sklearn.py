@@ -28,6 +28,7 @@ from estimators import (
     sparse_block,
     targets_of,
 )
+from forests import state_of
 from sklearn import datasets
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
@@ -142,7 +143,7 @@ def test_dataframe_keeps_values(kind, frame):
     assert_learned(estimator, frame(columns), y, rows=rows_of(columns))
     assert estimator.feature_names_in_.tolist() == list(columns)
     shuffled = [small(kind, shuffle=True).fit(make(columns), y) for make in (frame, pd.DataFrame)]
-    assert len({pickle.dumps(each.model_) for each in shuffled}) == 1
+    assert len({state_of(each.model_) for each in shuffled}) == 1
 
 
 def test_any_table_keeps_values():
@@ -219,7 +220,7 @@ def test_sparse_matrix_equals_dense_and_river(kind):
         for rows in (slice(0, 50), slice(50, None)):
             estimator.partial_fit(convert(counts[rows].toarray()), labels[rows])
         estimators.append(estimator)
-    assert len({pickle.dumps(estimator) for estimator in estimators}) == 1
+    assert len({state_of(estimator) for estimator in estimators}) == 1
     proba = estimators[0].predict_proba(counts)
     model = getattr(river_amf, kind.__name__)(3, absent="zero", seed=3)
     model.learn_many(counts, labels)
@@ -393,8 +394,8 @@ def test_first_block_needs_a_weight(kind):
     for learn in (estimator.fit, estimator.partial_fit):
         call = partial(learn, X, y, sample_weight=nothing)
         assert_refused(ValueError, "zero in all rows of the first call", call)
-    model = pickle.dumps(estimator.fit(X, y).model_)
-    assert pickle.dumps(estimator.partial_fit(X, y, sample_weight=nothing).model_) == model
+    model = state_of(estimator.fit(X, y).model_)
+    assert state_of(estimator.partial_fit(X, y, sample_weight=nothing).model_) == model
 
 
 # Weights of classes

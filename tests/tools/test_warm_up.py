@@ -46,7 +46,6 @@ for model in (AMFClassifier(seed=1), AdaptiveAMFClassifier(seed=1), AdaptiveAMFR
 
 
 def run(*arguments, **environment):
-    """Run Python and return what it prints on stdout and stderr."""
     options = {"capture_output": True, "text": True, "check": True, "timeout": 300}
     done = subprocess.run([sys.executable, *arguments], env=os.environ | environment, **options)
     return done.stdout, done.stderr
