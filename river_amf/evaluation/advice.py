@@ -83,7 +83,6 @@ _Columns = Sequence[Facts]
 
 
 def _match(columns: _Columns, pattern: str) -> bool:
-    """Return whether all texts that are no numbers match a pattern."""
     return all(len(c.odd) > 0 and c.odd.str.fullmatch(pattern).all() for c in columns)
 
 
@@ -96,13 +95,10 @@ def _units(columns: _Columns) -> str | None:
     header = columns[0].table.header
     if not header or _markers(columns) is None:
         return None
-    line = header + 1 + max(c.values.index[c.values.isin(c.odd)].max() for c in columns)
-    if line > header + _MAX_UNITS:
-        return None
-    return (
-        "the first rows have text where others have numbers:"
-        f" --header {header} --skip-rows {line} skips them"
-    )
+    n_rows = max(c.values.index[c.values.isin(c.odd)].max() + 1 for c in columns)
+    text = "the first rows have text where others have numbers"
+    skips = f": --header {header} --skip-rows {header + n_rows} skips them"
+    return text + skips if n_rows <= _MAX_UNITS else None
 
 
 def _markers(columns: _Columns) -> str | None:
@@ -140,11 +136,11 @@ def _amounts(columns: _Columns) -> str | None:
 
 
 def _dates(columns: _Columns) -> str | None:
-    orders = {"": False, " --day-first": True} if _match(columns, _OTHER_DATE) else {}
     fit = [
         way
-        for way, order in orders.items()
-        if _are_read(columns, read_dates, day_first=order, date_format=None)
+        for way in ("", " --day-first")
+        if _match(columns, _OTHER_DATE)
+        and _are_read(columns, read_dates, day_first=bool(way), date_format=None)
     ]
     if not fit:
         return None
@@ -157,9 +153,8 @@ def _dates(columns: _Columns) -> str | None:
 def _durations(columns: _Columns) -> str | None:
     if not _match(columns, _DURATION):
         return None
-    return (
-        f"values such as {columns[0].example!r} are durations: write numbers, as of hours, instead"
-    )
+    example = columns[0].example
+    return f"values such as {example!r} are durations: write numbers, as of hours, instead"
 
 
 def _mostly(columns: _Columns) -> str | None:
@@ -181,9 +176,8 @@ def _sentences(columns: _Columns) -> str | None:
     is_text = len(c.odd) > 0 and len(c.texts) > len(c.values) / 2
     if not is_text or c.texts[:ROWS].str.count(r"\S+").mean() < _MANY_WORDS:
         return None
-    text = f"values such as {c.example!r} look like text"
     takes = f": {option('text', c.name)} takes a column as a bag of words"
-    return text + takes * (c.task != REGRESSION)
+    return f"values such as {c.example!r} look like text" + takes * (c.task != REGRESSION)
 
 
 def _copies(columns: _Columns) -> str | None:
@@ -197,7 +191,7 @@ def _is_copy(c: Facts, values: pd.Series) -> bool:
     """Return whether values determine a target: one for each label, or all on a line."""
     assert c.target is not None
     pairs = pd.DataFrame({"x": values, "y": c.target.reindex(values.index)}).dropna()
-    n, n_targets = (pairs[name].nunique() for name in ("x", "y"))
+    n, n_targets = pairs.nunique()
     if len(pairs) < _ENOUGH_ROWS:
         return False
     if c.task == CLASSIFICATION:
@@ -230,30 +224,26 @@ def _task(columns: _Columns) -> str | None:
     return f"{span} are taken as numbers: --task classification takes them as labels"
 
 
-def _constant(columns: _Columns) -> str | None:
-    values = columns[0].values
-    return f"all rows have {values.tolist()[0]!r}" if values.nunique() == 1 else None
-
-
 def _order(columns: _Columns) -> str | None:
     values, n = columns[0].values, columns[0].values.nunique()
+    first = values.tolist()[0]
+    if n == 1:
+        return f"all rows have {first!r}"
     is_sorted = values.is_monotonic_increasing or values.is_monotonic_decreasing
     is_grouped = (values != values.shift()).sum() == n and (is_sorted or n <= len(values) / 2)
-    if len(values) < _ENOUGH_ROWS or n < 2 or not is_grouped:
+    if len(values) < _ENOUGH_ROWS or not is_grouped:
         return None
     return (
-        f"rows are sorted by this target, from {values.tolist()[0]!r} on, so repeating the last one"
+        f"rows are sorted by this target, from {first!r} on, so repeating the last one"
         " scores well: --shuffle mixes the rows of a file that has no order"
     )
 
 
 def _spellings(columns: _Columns) -> str | None:
-    texts = columns[0].texts
-    alike = texts[texts.str.casefold().duplicated(keep=False)] if len(texts) else texts
-    if alike.empty:
-        return None
-    pair = alike[alike.str.casefold() == alike.iloc[0].casefold()][:2]
-    return f"the labels {' and '.join(map(repr, pair))} differ in case alone, and are two"
+    texts, folded = columns[0].texts, columns[0].texts.str.casefold()
+    pair = texts[folded.isin(folded[folded.duplicated()][:1])][:2]
+    both = " and ".join(map(repr, pair))
+    return f"the labels {both} differ in case alone, and are two" if both else None
 
 
 def _unlike(columns: _Columns) -> str | None:
@@ -268,7 +258,7 @@ def _unlike(columns: _Columns) -> str | None:
 _AS_TEXT = (_separated, _amounts)
 _FEATURES = (_units, _markers, *_AS_TEXT, _dates, _durations, _mostly)
 _DROPPED = (_copies, _counters, _ids)
-_TARGET = (_task, _constant, _order, *_AS_TEXT, _unlike, _spellings)
+_TARGET = (_task, _order, *_AS_TEXT, _unlike, _spellings)
 
 
 def on_features(columns: _Columns, n_features: int) -> Iterator[str]:
@@ -312,7 +302,6 @@ def doubt(facts: Facts) -> str | None:
 
 
 def _note(columns: _Columns, rule: Callable[[_Columns], str | None]) -> str:
-    """Return the names of columns and what is odd about them, or else about the first."""
     names = ", ".join(repr(shorten(c.name, 40)) for c in columns[:_MOST_NAMED])
     names += f" and {len(columns) - _MOST_NAMED} more" * (len(columns) > _MOST_NAMED)
     return f"column{'s' * (len(columns) > 1)} {names}: {rule(columns) or rule(columns[:1])}"

@@ -13,12 +13,12 @@ import pandas as pd
 from river.utils.pretty import humanize_bytes
 from tqdm import tqdm
 
-from river_amf.evaluation.loading import read_pairs, read_source
+from river_amf.evaluation.loading import read_source
 from river_amf.evaluation.metrics import Metric, make_metrics
 from river_amf.evaluation.models import FORESTS, TASKS, Maker, Model, by_name, of_models
 from river_amf.evaluation.prequential import round_interval, schedule_of, warm_up_model
 from river_amf.evaluation.recording import Run
-from river_amf.evaluation.streams import Sample, Stream, Wait
+from river_amf.evaluation.streams import Sample, Stream, Wait, read_pairs
 from river_amf.evaluation.usage_errors import StreamFailure
 from river_amf.inputs.printing import printable
 from river_amf.parameters import flag, integer
@@ -201,12 +201,11 @@ def comparison_of(
     interrupt: KeyboardInterrupt | None = None,
 ) -> Comparison:
     """Return the results of models that have run."""
-    metrics = next(iter(runs.values())).metrics
     table = [
         {"model": name, "n_samples": run.n_samples, **run.figures, "status": run.status}
         for name, run in runs.items()
     ]
-    types = {"n_samples": "int64", **dict.fromkeys(metrics, "float64")}
+    types = {"n_samples": "int64", **dict.fromkeys(next(iter(runs.values())).metrics, "float64")}
     rows = [{"model": name, **row} for name, run in runs.items() for row in run.rows]
     columns = dict.fromkeys(("model", *types, *itertools.chain(*rows)))
     curves = pd.DataFrame(rows, columns=[*columns]).astype(types)
@@ -218,9 +217,8 @@ def cell_text(column: str, value: float) -> str:
     """Return a value as it is displayed in its column, "-" if it is NaN."""
     if value != value:
         return "-"
-    if column == "memory":
-        return str(humanize_bytes(round(value)))
-    return format(value, _FORMATS.get(column, ".4f"))
+    is_size = column == "memory"
+    return humanize_bytes(round(value)) if is_size else f"{value:{_FORMATS.get(column, '.4f')}}"
 
 
 def displayed(table: pd.DataFrame) -> pd.DataFrame:

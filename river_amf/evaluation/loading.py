@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import datetime as dt
 import itertools
 import os
@@ -22,31 +21,10 @@ from river.datasets import base
 from river_amf.evaluation import advice
 from river_amf.evaluation.columns import settle
 from river_amf.evaluation.models import ModelsOfTask
-from river_amf.evaluation.streams import (
-    ROWS,
-    Sample,
-    Stream,
-    TableRows,
-    is_quantity,
-    shorten,
-    task_of_values,
-)
-from river_amf.evaluation.table_files import (
-    LAYOUT,
-    OPTIONS,
-    STANDARD_INPUT,
-    Table,
-    given,
-    read_table,
-)
+from river_amf.evaluation.streams import ROWS, Stream, TableRows, read_pairs, shorten, task_of
+from river_amf.evaluation.table_files import LAYOUT, OPTIONS, Table, given, read_table
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream
-from river_amf.evaluation.usage_errors import (
-    EvaluationError,
-    StreamFailure,
-    error_line,
-    split_list,
-    suggest,
-)
+from river_amf.evaluation.usage_errors import EvaluationError, split_list, suggest
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import as_category, is_missing, shown
 from river_amf.inputs.texts import numbers
@@ -131,19 +109,17 @@ def load_stream(
     if (unknown := next((name for name in options if name not in OPTIONS), None)) is not None:
         raise TypeError(f"there is no option {unknown!r} ({suggest(unknown, [*OPTIONS])})")
     chosen, options = given(options), OPTIONS | options
-    task, text, shuffle = options["task"], options["text"], options["shuffle"]
+    task, text, shuffle, missing = (options[n] for n in ("task", "text", "shuffle", "missing"))
     _check_task("task", task)
-    if isinstance(missing := options["missing"], str):
+    if isinstance(missing, str):
         raise EvaluationError(f"missing must be a list of texts, such as ['-9'], got {missing!r}")
     if (options["date_format"] or options["day_first"]) and not options["dates"]:
         raise EvaluationError("date_format and day_first are for the columns in dates: choose some")
     names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
     if name := names.get(str(source).lower()):
-        dataset = STREAMS[name] if name in STREAMS else getattr(datasets, name)()
-        stream = _read_dataset(dataset, limit)
-        for option in given(chosen | {"target": target, "categorical": categorical}):
-            if option != "task":
-                raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
+        stream = _read_dataset(STREAMS.get(name) or getattr(datasets, name)(), limit)
+        if others := {*given(chosen | {"target": target, "categorical": categorical})} - {"task"}:
+            raise EvaluationError(f"{min(others)} can only be chosen for a file, not for {name}")
         if task not in (None, stream.task):
             raise EvaluationError(f"{stream.name} is a stream for {stream.task}, not for {task}")
         return stream
@@ -180,7 +156,7 @@ def _open_table(
         return split_names([*texts, *keep, *dates, *facts.get("texts", ()), goal], names)
 
     path = Path(source)
-    if str(path) != STANDARD_INPUT and not os.path.exists(path):
+    if str(path) != "-" and not os.path.exists(path):
         hint = "" if path.suffix else f" ({suggest(str(path), (*BUNDLED, *STREAMS))})"
         raise EvaluationError(f"no stream or file {str(path)!r}{hint}")
     table = read_table(path, {name: options[name] for name in LAYOUT}, n_rows, as_text)
@@ -288,7 +264,7 @@ class _Reader:
 def _choose_columns(
     table: Table, target: str | None, chosen: Sequence[str], drop: Sequence[str]
 ) -> tuple[list[str], str | None]:
-    """Return the names of the target and the features, and how the target is guessed; or raise."""
+    """Return the names of the target and the features, and how the target is guessed."""
     names = [column for column in map(str, table.frame) if column not in drop]
     guess = None
     if not names:
@@ -312,34 +288,30 @@ def _choose_columns(
 def _settle_target(
     table: Table, target: str, task: Task | None, limit: int | None
 ) -> tuple[Task, str, advice.Facts]:
-    """Return the task, the kind of the target, and facts about it; or raise EvaluationError."""
+    """Return the task, the kind of the target, and facts about it."""
     name, column = table.name, table.frame[target]
     labels, kind = settle(column, table)
     facts = advice.facts_of(table, target, labels, kind)
-    doubt = advice.doubt(facts)
-    if doubt and task != CLASSIFICATION:
+    if task != CLASSIFICATION and (doubt := advice.doubt(facts)):
         raise EvaluationError(f"{name}: {doubt}; --task classification takes them as labels")
     if labels[:limit].isna().all():
         raise EvaluationError(
             f"no row of {name} has a label: its column {target!r} is empty; --target names another"
         )
-    odd = advice.among_numbers(facts)
-    values = numbers(facts.texts, table.layout) if odd else labels
-    task = task or (REGRESSION if is_quantity(values.dropna()) else CLASSIFICATION)
-    if task == CLASSIFICATION:
-        texts = pd.Series(column.unique(), dtype=object)
-        has_zeros = table.is_text and texts.str.match(r"0\d").any()  # such as 007
-        is_category = has_zeros or kind not in ("number", "boolean")
-        return task, "category" if is_category else kind, facts
-    if kind not in ("number", "boolean"):
-        helps = f"{odd or advice.help_with(table, column)[2:]}; ".lstrip("; ")
+    values = numbers(facts.texts, table.layout) if advice.among_numbers(facts) else labels
+    task = task or task_of(values.dropna())
+    if kind in ("number", "boolean"):
+        texts = pd.Series(column.unique() if table.is_text else [], dtype=object)
+        has_zeros = task == CLASSIFICATION and texts.str.match(r"0\d").any()  # such as 007
+        return task, "category" if has_zeros else kind, facts
+    if task == REGRESSION:
+        helps = f"{advice.help_with(table, column)[2:]}; ".lstrip("; ")
         wanted = f"but regression predicts numbers: {helps}--task classification takes labels"
-        _, kind = settle(column[:limit], table, "number", wanted)
-    return task, kind, facts
+        return task, settle(column[:limit], table, "number", wanted)[1], facts
+    return task, "category", facts
 
 
 def _notes(table: Table, stream: Stream, target: advice.Facts) -> Iterator[str]:
-    """Yield notes on what seems odd about a file, at most one of a kind."""
     assert isinstance(stream.samples, TableRows)
     frame = stream.samples.frame
     features = [
@@ -355,11 +327,11 @@ def _notes(table: Table, stream: Stream, target: advice.Facts) -> Iterator[str]:
 def _check_columns(
     chosen: Iterable[Any], names: Sequence[str], where: str, noun: str = "column"
 ) -> None:
-    """Raise EvaluationError for a column that does not exist."""
     for column in chosen:
         if column not in names:
-            hint = suggest(str(column), names)
-            raise EvaluationError(f"{where} has no {noun} {column!r} ({hint})")
+            raise EvaluationError(
+                f"{where} has no {noun} {column!r} ({suggest(str(column), names)})"
+            )
 
 
 # Datasets of river, and the streams of `tracks.py`
@@ -371,7 +343,6 @@ _PARTS: dict[type, Callable[[dt.datetime], dict[str, int]]] = {
 
 
 def _read_dataset(dataset: base.Dataset, limit: int | None) -> Stream:
-    """Return the samples of a dataset of river's, in memory."""
     name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
     if limit is None and isinstance(dataset, base.SyntheticDataset) and not dataset.n_samples:
         raise EvaluationError(f"{name} is endless; set a limit")
@@ -414,7 +385,7 @@ def read_source(
         raise EvaluationError(
             f"{stream.name} has no labeled samples; note that a generator can be read only once"
         )
-    targets, suggested = stream.targets, stream.task or task_of_values(stream.targets)
+    targets, suggested = stream.targets, stream.task or task_of(stream.targets)
     if task is None and of_models is not None and not isinstance(targets[0], str | bool | np.bool_):
         # numbers may be labels: the models decide, but for a column of quantities
         has_quantities = suggested == REGRESSION and (is_stream or stream.target is not None)
@@ -423,7 +394,6 @@ def read_source(
 
 
 def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
-    """Return a stream of a dataset of river, of pairs or of a table."""
     if isinstance(dataset, base.Dataset) and target is None:
         return _read_dataset(dataset, limit)
     X, y, name = dataset, target, type(dataset).__name__
@@ -467,17 +437,3 @@ def _table_of(X: Any) -> Any:
         X = pd.DataFrame(X).infer_objects()
     native = nw.from_native(X, allow_series=True, pass_through=True)
     return native if isinstance(native, nw.DataFrame | nw.Series) else None
-
-
-def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
-    """Yield the samples; raise StreamFailure at one that is not a pair, or if the stream raises."""
-    try:
-        for n, sample in enumerate(samples, start=1):
-            if not isinstance(sample, tuple | list) or len(sample) != 2:
-                raise StreamFailure(f"sample {n} must be a pair (x, y), got {shown(sample)}")
-            x, y = sample
-            yield copy.copy(x), y  # as a model may change it
-    except EvaluationError:
-        raise
-    except Exception as error:
-        raise StreamFailure(f"the stream cannot be read: {error_line(error)}") from error

@@ -115,7 +115,6 @@ def report(
 def report_of(comparison: Comparison, options: Mapping[str, Any]) -> Report:
     """Return the report of a comparison that has recorded its runs."""
     stream, runs = comparison.stream, comparison.runs
-    first = next(iter(runs.values()))
     assert stream is not None
     tables = {name: run.tables() for name, run in runs.items() if run.n_samples}
     skipped = f", and {stream.n_unlabeled:,} without a target skipped" * (stream.n_unlabeled > 0)
@@ -137,7 +136,7 @@ def report_of(comparison: Comparison, options: Mapping[str, Any]) -> Report:
         table=comparison.table,
         naive_baselines=comparison.naive_baselines,
         facts={name: str(fact) for name, fact in facts.items() if fact is not None},
-        window=first.window,
+        window=next(iter(runs.values())).window,
         columns=stream.columns() if stream.target and stream.kinds else None,
         moments=_moments(stream),
         curves=comparison.curves,
@@ -151,10 +150,11 @@ def report_of(comparison: Comparison, options: Mapping[str, Any]) -> Report:
 def _moments(stream: Stream) -> pd.Series | None:
     """Return the dates of some samples by their numbers, if those of a column are in order."""
     for name in [name for name, kind in stream.kinds.items() if kind == "date"]:
-        days = np.array([x.get(f"{name}.days", np.nan) for x, _ in stream.samples])
-        if (np.diff(days) >= 0.0).all():
+        days = pd.Series([x.get(f"{name}.days", np.nan) for x, _ in stream.samples])
+        if days.is_monotonic_increasing:  # and none is missing
             places = np.unique(np.linspace(0, len(days) - 1, _N_MOMENTS, dtype=int))
-            times = pd.Series(pd.Timestamp(0) + pd.to_timedelta(days[places], "D"), places + 1)
-            form = "%Y-%m-%d %H:%M" if days[-1] - days[0] < _N_MOMENTS else "%Y-%m-%d"
-            return times.dt.strftime(form).rename(name)
+            is_short = bool(days.iloc[-1] - days.iloc[0] < _N_MOMENTS)
+            form = "%Y-%m-%d" + " %H:%M" * is_short
+            dates = pd.to_datetime(days[places], unit="D").dt.strftime(form)
+            return dates.set_axis(places + 1).rename(name)
     return None

@@ -9,12 +9,10 @@ import importlib.util
 import io
 import itertools
 import json
-import lzma
 import re
 import sys
 import warnings
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -29,8 +27,6 @@ from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.mismatch import MISSING_TEXTS
 from river_amf.inputs.texts import ID
 
-STANDARD_INPUT = "-"
-
 # How a file is laid out: arguments of `load_stream`, of which None is detected.
 Layout = dict[str, Any]
 _OF_VALUES: Layout = {"missing": (), "dates": (), "date_format": None, "day_first": False}
@@ -42,7 +38,6 @@ LAYOUT: Layout = {
 }
 OPTIONS = LAYOUT | {"drop": (), "keep": (), "text": None, "task": None, "shuffle": None}
 
-_UNREADABLE = OSError, EOFError, ValueError, TypeError, LookupError, RuntimeError
 _SAMPLE = 2**17 - 1  # characters to find the separator in; the csv module takes no longer fields
 _SAMPLE_ROWS = 100
 _SEPARATORS = "\t|;,"  # the rarest in texts first
@@ -102,7 +97,7 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
     """Read a file, or the first rows of standard input; `as_text` chooses columns by name."""
     separator, encoding = layout["separator"], layout["encoding"] or "utf-8-sig"
     layout = layout | {"separator": separator and _NAMED.get(separator.lower(), separator)}
-    is_input = str(path) == STANDARD_INPUT
+    is_input = str(path) == "-"
     name = "standard input" if is_input else str(path)
     options, facts, blocks = dict[str, Any](), dict[str, Any](), None
     clean: Any = functools.partial(_without_comments, mark=layout["comment"])
@@ -139,8 +134,7 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
     frame = frame.drop(columns=empty)
     options |= {"header": None, "names": names, "skiprows": None} if options else {}
 
-    def read(block: str, n: int) -> pd.DataFrame:
-        file = io.StringIO(block, "")
+    def read(file: IO[str], n: int) -> pd.DataFrame:
         return _read_csv(clean(file), options, n) if options else _read_json(name, file, n)
 
     later = None if blocks is None else _later(name, blocks, frame, read, n_rows)
@@ -148,13 +142,12 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
 
 
 def _open(name: str, path: Path, stack: ExitStack) -> Any:
-    """Return the bytes of a file, decompressed by what they are; of standard input as they come."""
+    """Return the bytes of a file, decompressed by what they are; text from a pipe as it comes."""
     is_input = name != str(path)
     if is_input and sys.stdin is None:
         raise EvaluationError("standard input is closed")
     data: Any = sys.stdin.buffer if is_input else stack.enter_context(open(path, "rb"))  # noqa: SIM115
-    if not is_input and not data.seekable():  # a pipe
-        data = io.BytesIO(data.read())
+    is_whole = not is_input and data.seekable()
     data = data if hasattr(data, "peek") else io.BufferedReader(data)
     for pattern, module in _COMPRESSED.items():
         if re.match(pattern, data.peek(16)):
@@ -162,20 +155,16 @@ def _open(name: str, path: Path, stack: ExitStack) -> Any:
                 raise EvaluationError(f"{name} is compressed by zstd, which takes Python 3.14")
             data = importlib.import_module(module).open(data)
             break
-    start = data.peek(16)
-    if start.startswith(_ARCHIVE):
-        return io.BytesIO(
-            _only_file(name, zipfile.ZipFile(io.BytesIO(data.read()) if is_input else data))
-        )
-    is_parquet = is_input and re.match(_FORMATS["parquet"], start)
-    return io.BytesIO(data.read()) if is_parquet else data
-
-
-def _only_file(name: str, archive: zipfile.ZipFile) -> bytes:
-    """Return the content of the file in an archive, or raise if there are several."""
+    is_archive = data.peek(16).startswith(_ARCHIVE)
+    is_text = not is_archive and not re.match(_FORMATS["parquet"], data.peek(16))
+    if not is_whole and not (is_input and is_text):
+        data = io.BytesIO(data.read())
+    if not is_archive:
+        return data
+    archive = zipfile.ZipFile(data)
     names = [n for n in archive.namelist() if not n.endswith("/") and not n.startswith("__MACOSX")]
     if len(names) == 1:
-        return archive.read(names[0])
+        return io.BytesIO(archive.read(names[0]))
     is_excel = "xl/workbook.xml" in names
     what = "a file of Excel" if is_excel else f"a zip archive of {len(names)} files"
     raise EvaluationError(f"cannot read {name}: it is {what}; convert one table to CSV")
@@ -206,8 +195,10 @@ def _reading(name: str) -> Iterator[None]:
     """Raise EvaluationError for any error in a file."""
     try:
         yield
-    except EvaluationError:
+    except (EvaluationError, MemoryError):
         raise
+    except ImportError as error:
+        raise EvaluationError(f'reading {name} needs pyarrow: pip install "pyarrow>=16"') from error
     except UnicodeDecodeError as error:
         is_utf16 = error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         raise EvaluationError(
@@ -215,9 +206,7 @@ def _reading(name: str) -> Iterator[None]:
             f" {error.encoding}; --encoding names another, such as"
             f" {'utf-16' if is_utf16 else 'cp1252, of Windows'}"
         ) from error
-    except ImportError as error:
-        raise EvaluationError(f'reading {name} needs pyarrow: pip install "pyarrow>=16"') from error
-    except (*_UNREADABLE, lzma.LZMAError, zlib.error, csv.Error, zipfile.BadZipFile) as error:
+    except Exception as error:  # each library has its own
         if "out of memory" in str(error):  # which pandas raises as a ValueError
             raise MemoryError(f"cannot read {name}") from error
         reason = getattr(error, "strerror", None) or str(error).strip()
@@ -249,14 +238,13 @@ def _later(
     name: str,
     blocks: Iterator[str],
     first: pd.DataFrame,
-    read: Callable[[str, int], pd.DataFrame],
+    read: Callable[[IO[str], int], pd.DataFrame],
     n_rows: int | None,
 ) -> Iterator[pd.DataFrame]:
-    """Yield the rows of blocks of text."""
     n_read = len(first)
     with _reading(name):
         while n_read != n_rows and (block := next(blocks, None)):
-            frame = read(block, n_read)
+            frame = read(io.StringIO(block, ""), n_read)
             frame.index += n_read
             frame = frame.reindex(columns=first.columns)[: n_rows and n_rows - n_read]
             n_read += len(frame)
@@ -317,12 +305,11 @@ def _facts_of_header(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
     if not is_orange or not any(len(kind) and " " not in kind for kind in others[0]):
         return {"notes": notes}
     kinds, roles = ({n: text[:1] for n, text in zip(names, row, strict=False)} for row in others)
-    targets = [name for name, role in roles.items() if role == "c"]
     return {
         "notes": notes,
         "texts": [name for name, kind in kinds.items() if kind not in "cnt"],
         "ignored": [name for name, role in roles.items() if role in "miw" and role],
-        "target": targets[0] if targets else None,
+        "target": next((name for name, role in roles.items() if role == "c"), None),
     }
 
 
@@ -337,7 +324,6 @@ def _rows_of(
 
 
 def _first_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
-    """Return the first rows of a text, each with the number of its last line."""
     rows = _rows_of(io.StringIO(text[:_SAMPLE], ""), separator)
     return [*itertools.islice(rows, _SAMPLE_ROWS)]
 
@@ -391,12 +377,14 @@ def _number_options(
 ) -> dict[str, Any]:
     """Return arguments of `read_csv` by which columns of plain numbers are, for speed, no texts."""
     first = _read_csv(file, options | {"nrows": ROWS})
-    names = [*map(str, first)]
     file.seek(0)
-    texts = {*as_text(names, facts), *(n for n in names if first[n].str.fullmatch(ID).any())}
-    na_values = {name: missing for name in names if name not in texts}
-    dtype = dict.fromkeys(texts, object)
-    return {"names": names, "dtype": dtype, "na_filter": True, "na_values": na_values}
+    texts = {*as_text([*first], facts), *(n for n in first if first[n].str.fullmatch(ID).any())}
+    return {
+        "names": [*first],
+        "dtype": dict.fromkeys(texts, object),
+        "na_filter": True,
+        "na_values": {name: missing for name in first if name not in texts},
+    }
 
 
 def _read_csv(file: IO[str], options: dict[str, Any], n_before: int = 0) -> pd.DataFrame:
@@ -412,7 +400,7 @@ def _read_csv(file: IO[str], options: dict[str, Any], n_before: int = 0) -> pd.D
         with suppress(csv.Error):  # of fields that are too long
             _check_widths(file, options, n_before)
         raise ValueError(error) from error
-    names = frame.columns.astype(str).str.strip()
+    names = frame.columns.map(str).str.strip()
     if names.has_duplicates:  # but for blanks at the end, of which pandas numbers others
         raise ValueError(f"two columns are named {names[names.duplicated()][0]!r}")
     return frame.set_axis(names, axis="columns")
@@ -472,7 +460,7 @@ def _read_json(name: str, file: IO[str], n_before: int = 0) -> pd.DataFrame:
     if isinstance(items, dict) and not n_before:
         if (frame := _of_columns(items)) is not None:
             return frame
-        lists = [(place, v) for place, v in _flat(items) if isinstance(v, list)]
+        lists = ((place, v) for place, v in _flat(items) if isinstance(v, list))
         arrays = {place: v for place, v in lists if v and isinstance(v[0], dict)}
         if len(arrays) > 1:
             places = shorten(", ".join(map(repr, arrays)))
