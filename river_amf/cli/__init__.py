@@ -43,8 +43,6 @@ class _Help(argparse.HelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that reports an error in a single line."""
-
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**{"formatter_class": _Help} | kwargs)
 
@@ -112,7 +110,6 @@ def load(argv: Sequence[str]) -> dict[str, ModuleType]:
 
 
 def _add_arguments(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the subcommands, and the arguments of those that are named."""
     parser.add_argument("--version", action="version", version=f"river-amf {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     modules = load(argv)

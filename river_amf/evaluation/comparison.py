@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -10,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
-from river.utils.pretty import humanize_bytes
 from tqdm import tqdm
 
 from river_amf.evaluation.loading import read_source
@@ -21,14 +19,11 @@ from river_amf.evaluation.recording import Run
 from river_amf.evaluation.streams import Sample, Stream, Wait, read_pairs
 from river_amf.evaluation.usage_errors import StreamFailure
 from river_amf.inputs.printing import printable
+from river_amf.pages.tables import displayed
 from river_amf.parameters import flag, integer
 from river_amf.state.layout import Task
 
 WINDOWS = 50  # by default, approximately
-TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
-# of the target's unit and any size
-_FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
-_FORMATS |= {"n_samples": ".0f", "us_per_sample": ".1f"}
 
 
 def _attempt(run: Run, make: Maker, samples: Iterable[Sample], **bar: Any) -> None:
@@ -211,22 +206,3 @@ def comparison_of(
     curves = pd.DataFrame(rows, columns=[*columns]).astype(types)
     by_model = pd.DataFrame(table).set_index("model")
     return Comparison(stream.name, by_model, curves, naive_baselines, stream, runs, interrupt)
-
-
-def cell_text(column: str, value: float) -> str:
-    """Return a value as it is displayed in its column, "-" if it is NaN."""
-    if value != value:
-        return "-"
-    is_size = column == "memory"
-    return humanize_bytes(round(value)) if is_size else f"{value:{_FORMATS.get(column, '.4f')}}"
-
-
-def displayed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of results as texts under titles, for a terminal or a page."""
-    texts = {
-        TITLES.get(name, name): table[name].map(
-            printable if name == "status" else functools.partial(cell_text, name)
-        )
-        for name in map(str, table)
-    }
-    return pd.DataFrame(texts).rename(index=lambda name: printable(str(name))).rename_axis(None)

@@ -7,7 +7,7 @@ import itertools
 import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +134,7 @@ def load_stream(
     (target, *features), guess = _choose_columns(table, target, texts, drop)
     chosen_task, (task, kind, facts) = task, _settle_target(table, target, task, limit)
     kinds = {target: kind, **dict.fromkeys(features)}
-    stream = _Reader(table, target, kinds, text, keep, task, guess=guess).stream(limit)
+    stream = _stream_of(table, kinds, text, keep, task, limit=limit, guess=guess)
     for line in _notes(table, stream, facts._replace(task=None if chosen_task else task)):
         warnings.warn(shorten(f"{stream.name}: {line}"), stacklevel=2)
     return stream
@@ -186,79 +186,76 @@ def load_features(
 ) -> tuple[Stream, list[str]]:
     """Read a file for a saved model, with the options and kinds of columns it was learned with."""
     # A target that is missing is None. The second result are the names of the file's columns.
-    target, kinds, text = reading["target"], dict(reading["kinds"]), reading.get("text")
+    target, text, saved = reading["target"], reading.get("text"), dict(reading["kinds"])
     texts = [target, *([] if text is None else [text])]
-    texts += [name for name, kind in kinds.items() if kind == "category"]
+    texts += [name for name, kind in saved.items() if kind == "category"]
     options = {**OPTIONS, **reading, "drop": (), "keep": keep}
     table, _, keep = _open_table(source, None, options, texts, target)
     names = [*table.frame]
-    kinds = {name: kinds.get(name) for name in names if name in (kinds or names)}
-    kinds |= {target: "category"} | ({text: "category"} if text in names else {})
-    table = table._replace(texts=texts)
-    return _Reader(table, target, kinds, text, keep, is_labeled=False).stream(None), names
+    kinds = {target: "category"} | {n: saved.get(n) for n in names if n in (saved or names)}
+    kinds |= {name: "category" for name in texts if name in (target, *names)}
+    return _stream_of(table._replace(texts=texts), kinds, text, keep, is_labeled=False), names
 
 
-@dataclass
-class _Reader:
-    """Reads the rows of a table; once the kinds of columns are settled, later values must fit."""
+def _stream_of(
+    table: Table,
+    kinds: dict[str, str | None],
+    text: str | None,
+    keep: Sequence[str],
+    task: Task = CLASSIFICATION,
+    *,
+    limit: int | None = None,
+    guess: str | None = None,
+    is_labeled: bool = True,
+) -> Stream:
+    """Return the rows of a table as a stream; rows without a target only if not `is_labeled`."""
+    # `kinds` are those of the target and the features. They are None until they are settled by the
+    # first rows, which later ones must fit.
+    target = next(iter(kinds))
+    wanted = "which held {}s before" if is_labeled else "but the model takes {}s"
 
-    table: Table
-    target: str
-    kinds: dict[str, str | None]  # of the target and the features, None until it is settled
-    text: str | None
-    keep: Sequence[str]
-    task: Task = CLASSIFICATION
-    is_labeled: bool = True  # whether rows without a target are left out
-    guess: str | None = None
+    def settled(column: pd.Series) -> pd.Series:
+        kind = kinds[str(column.name)]
+        try:
+            values, kinds[str(column.name)] = settle(column, table, kind, wanted.format(kind))
+        except EvaluationError as error:
+            raise EvaluationError(f"{error}{advice.help_with(table, column)}") from error
+        return values
 
-    def _read(self, frame: pd.DataFrame) -> TableRows:
-        """Return samples, and settle the kinds of columns."""
+    def read(frame: pd.DataFrame) -> TableRows:
         targets, n_rows = pd.Series(None, frame.index, dtype=object), len(frame)
-        if self.target in frame:
-            targets = self._settle(frame[self.target])
-        if self.is_labeled:
+        if target in frame:
+            targets = settled(frame[target])
+        if is_labeled:
             frame, targets = frame[targets.notna()], targets.dropna().infer_objects()
             if types.is_float_dtype(targets):  # as missing ones among whole numbers make them
                 targets = pd.to_numeric(targets, downcast="integer")
         else:
             targets = targets.astype(object).where(targets.notna(), None)
-        targets = targets.astype(np.float64) if self.task == REGRESSION else targets
-        features = {name: self._settle(frame[name]) for name in self.kinds if name != self.target}
+        targets = targets.astype(np.float64) if task == REGRESSION else targets
+        features = {name: settled(frame[name]) for name in kinds if name != target}
         columns = pd.DataFrame(features, frame.index)
-        if "date" in self.kinds.values():
+        if "date" in kinds.values():
             columns = dates.of_frame(frames.read_frame(columns)).to_native()
-        kept = frame[[*self.keep]]
-        if not self.table.is_text:
+        kept = frame[[*keep]]
+        if not table.is_text:
             kept = kept.astype(object).where(kept.notna(), None).map(as_category)
-        return TableRows(columns, targets, self.text, kept, n_rows - len(frame))
+        return TableRows(columns, targets, text, kept, n_rows - len(frame))
 
-    def _settle(self, column: pd.Series) -> pd.Series:
-        name = str(column.name)
-        kind = self.kinds[name]
-        wanted = f"which held {kind}s before" if self.is_labeled else f"but the model takes {kind}s"
-        try:
-            values, self.kinds[name] = settle(column, self.table, kind, wanted)
-        except EvaluationError as error:
-            helps = advice.help_with(self.table, column)
-            raise EvaluationError(f"{error}{helps}") from error
-        return values
-
-    def stream(self, limit: int | None) -> Stream:
-        """Return the stream of the first rows and of those to come."""
-        table, rows = self.table, self._read(self.table.frame[:limit])
-        is_open = table.later is not None and (limit is None or len(table.frame) < limit)
-        return Stream(
-            Path(table.name).name,
-            rows,
-            rows.n_unlabeled,
-            self.task,
-            self.target,
-            self.text,
-            {k: str(v) for k, v in self.kinds.items() if k not in (self.target, self.text)},
-            keep=tuple(self.keep),
-            guess=self.guess,
-            later=map(self._read, table.later or ()) if is_open else None,
-        )
+    rows = read(table.frame[:limit])
+    is_open = table.later is not None and (limit is None or len(table.frame) < limit)
+    return Stream(
+        Path(table.name).name,
+        rows,
+        rows.n_unlabeled,
+        task,
+        target,
+        text,
+        {name: str(kind) for name, kind in kinds.items() if name not in (target, text)},
+        keep=tuple(keep),
+        guess=guess,
+        later=map(read, table.later or ()) if is_open else None,
+    )
 
 
 def _choose_columns(

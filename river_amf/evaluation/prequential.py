@@ -77,7 +77,7 @@ def schedule_of(
     for name, wait in {"delay": delay, "batch": batch}.items():
         if isinstance(wait, dt.timedelta):
             wait = f"{wait // dt.timedelta(microseconds=1)}us"
-        if (match := re.fullmatch(r"(\d+)(us|s|min|h|d|w|)", str(wait))) is None:
+        if (match := re.fullmatch(rf"(\d+)({'|'.join(_UNITS)})", str(wait))) is None:
             wanted = "an integer >= 0 or a duration such as 1d, 12h, 90min or 30s"
             raise EvaluationError(f"{name} must be {wanted}, got {wait!r}")
         places = _times(stream, moment) if match[2] else range(2**62)
@@ -92,7 +92,7 @@ def schedule_of(
 
 
 def _times(stream: Stream, moment: str | None) -> list[int]:
-    """Return the times of samples since a Monday, in microseconds, or raise EvaluationError."""
+    """Return the times of samples since a Monday, in microseconds."""
     dates = [name for name, kind in stream.kinds.items() if kind == "date"]  # of a file
     name = dates[0] if moment is None and len(dates) == 1 else moment
     if name is None or (dates and name not in dates):

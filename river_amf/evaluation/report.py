@@ -1,92 +1,24 @@
-"""A report of models along one stream: a page to look at, and the tables that it draws."""
+"""A report of models along one stream."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from river_amf._version import __version__
-from river_amf.evaluation.comparison import Comparison, compare, displayed
+from river_amf.evaluation.comparison import Comparison, compare
 from river_amf.evaluation.metrics import Metric, smaller_is_better
 from river_amf.evaluation.models import Model, describe
 from river_amf.evaluation.streams import Stream
-from river_amf.pages.records import Records
-
-if TYPE_CHECKING:
-    from river_amf.pages.document import Page
+from river_amf.pages.report_page import Report
 
 _LONGEST = 300  # characters of a model as code
 _N_MOMENTS = 6  # dates on the axis of a page
 _BY_MODEL = ("relevance", "contributions", "reliability", "labels", "confusion", "points", "latest")
-
-
-class Report(Records):
-    """A report of models along one stream, from `report`: a page, and its tables.
-
-    Attributes
-    ----------
-    name, task, window, facts
-        Name of the stream, `"classification"` or `"regression"`, number of samples in the windows
-        of `curves`, and what the page begins with, as texts.
-    table, naive_baselines
-        As in `Comparison`.
-    drifts : sequence of int
-        Where the stream drifts, as numbers of samples, if that is part of its definition.
-    curves : DataFrame
-        As in `Comparison`, with more columns: all metrics over the samples so far, as `cumulative
-        ...`; for regressors the quantiles of the residuals in the window, such as `residual 0.5`.
-        `drifts`, how often ADWIN found that errors had grown; `restarts` of trees; and at the end
-        of the window `n_nodes`, `memory` (bytes) and, of forests, `fading_share`. NaN where a model
-        has no such value.
-    columns : DataFrame or None
-        The columns of a file, as `Stream.columns` lists them.
-    relevance, contributions, reliability, labels, confusion, points, latest : dict of DataFrame
-        By name of the model. For forests, `inspection.feature_relevance` at the end of each window,
-        and `inspection.contributions` of the features to the last prediction of each, by the number
-        of the sample; in a pipeline, of what the last step sees. The name of their columns has
-        their unit; those before the third label, which changes it, are left out. For classifiers,
-        the samples in twenty bins of the probability of the predicted label (`n_samples`, its mean
-        as `confidence`, and `accuracy`); `precision`, `recall`, `F1` and `support` of the hundred
-        most frequent labels; and how often labels, in the rows, were predicted as those in the
-        columns, of the twenty most frequent and `(others)`. For regressors, 600 samples drawn at
-        random and the last 200: `sample`, its number from 1, `target`, `prediction`, `lower` and
-        `upper`.
-
-    Examples
-    --------
-    >>> from river_amf import evaluation
-    >>> report = evaluation.report("Bananas", ["amf"], limit=900)
-    >>> report.table.index.tolist(), len(report.curves), report.window
-    (['amf', 'last-class', 'majority'], 135, 20)
-    """
-
-    def __repr__(self) -> str:
-        return displayed(self.table).to_string()
-
-    @property
-    def page(self) -> Page:
-        """The page, before it is written."""
-        from river_amf.pages.report_page import page_of
-
-        is_error = {column: smaller_is_better(column) for column in map(str, self.table)}
-        return page_of(self, displayed(self.table), is_error)
-
-    def save(self, path: str | Path) -> None:
-        """Write the page to an HTML file that needs no network; ImportError without plotly.
-
-        Examples
-        --------
-        >>> import pathlib, tempfile
-        >>> from river_amf import evaluation
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "bananas.html")
-        >>> evaluation.report("Bananas", ["amf"], limit=300).save(path)
-        """
-        self.page.save(path)
 
 
 def report(
@@ -140,6 +72,7 @@ def report_of(comparison: Comparison, options: Mapping[str, Any]) -> Report:
         columns=stream.columns() if stream.target and stream.kinds else None,
         moments=_moments(stream),
         curves=comparison.curves,
+        errors=[*filter(smaller_is_better, map(str, comparison.table))],
         **{
             kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}
             for kind in _BY_MODEL

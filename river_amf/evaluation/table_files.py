@@ -10,6 +10,7 @@ import io
 import itertools
 import json
 import re
+import statistics
 import sys
 import warnings
 import zipfile
@@ -130,8 +131,7 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
         frame = frame.set_axis([*map(str, frame)], axis="columns")[:n_rows]
     names = [*frame]
     unnamed = [column for column in names if options and column.startswith("Unnamed: ")]
-    empty = [column for column in unnamed if frame[column].isin(("", np.nan)).all()]
-    frame = frame.drop(columns=empty)
+    frame = frame.drop(columns=[n for n in unnamed if frame[n].isin(("", np.nan)).all()])
     options |= {"header": None, "names": names, "skiprows": None} if options else {}
 
     def read(file: IO[str], n: int) -> pd.DataFrame:
@@ -171,7 +171,7 @@ def _open(name: str, path: Path, stack: ExitStack) -> Any:
 
 
 def _format_of(name: str, start: bytes, layout: Layout) -> str:
-    """Return the format of a file, or raise if it is none that is read with these options."""
+    """Return the format of a file, if it is one that is read with these options."""
     if not start.strip():
         raise EvaluationError(f"{name} is empty")
     for other, pattern in _REFUSED.items():
@@ -179,12 +179,14 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
             raise EvaluationError(f"cannot read {name}: it is {other}; convert it to CSV")
     kind = next((kind for kind, pattern in _FORMATS.items() if re.match(pattern, start)), "CSV")
     allowed = {"CSV": {*layout}, "parquet": {*_OF_VALUES}}.get(kind, {*_OF_VALUES, "encoding"})
-    for option in given(layout):
+    for option, value in given(layout).items():
         if option not in allowed:
             raise EvaluationError(f"{option} is for CSV files, but {name} is {kind}")
-        mark = layout[option]
-        if option in ("separator", "decimal", "thousands") and len(mark.replace(_BLANKS, " ")) != 1:
-            raise EvaluationError(f"{option} must be one character, got {mark!r}")
+        if (
+            option in ("separator", "decimal", "thousands")
+            and len(value.replace(_BLANKS, " ")) != 1
+        ):
+            raise EvaluationError(f"{option} must be one character, got {value!r}")
     if layout["decimal"] == layout["thousands"]:
         raise EvaluationError(f"decimal and thousands must differ, got {layout['decimal']!r} twice")
     return kind
@@ -293,7 +295,7 @@ def _csv_options(name: str, file: IO[str], layout: Layout) -> tuple[dict[str, An
 
 
 def _facts_of_header(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return what the first row says of columns, and those after it in a file of Orange."""
+    """Return facts of columns by the first row, and those after it in a file of Orange."""
     names, *others = ([*map(str.strip, row)] for row in rows)
     twice = [name for name, n in Counter(filter(None, names)).items() if n > 1]
     notes = [f"several columns are named {n!r}: the second is {n + '.1'!r} here" for n in twice[:1]]
@@ -332,17 +334,13 @@ def _sniff(text: str, decimal: str) -> str:
     """Return the separator by which most of the first rows have the same number of fields."""
 
     def fit(separator: str) -> tuple[float, bool, int]:
-        rows = _first_rows(text, separator)
-        width, n = _usual_width(rows)
-        return n / max(len(rows), 1) * (width > 1), separator != decimal, width
+        widths = [_width(row) for _, row in _first_rows(text, separator)]
+        width = statistics.mode(widths or [0])  # the first of equals
+        share = widths.count(width) / max(len(widths), 1)
+        return share * (width > 1), separator != decimal, width
 
     best = max(_SEPARATORS, key=fit)  # the first of equals
     return best if fit(best)[0] or fit(_BLANKS)[0] < 1.0 else _BLANKS
-
-
-def _usual_width(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int]:
-    """Return the most frequent number of fields, and the number of rows that have it."""
-    return Counter(_width(row) for _, row in rows).most_common(1)[0] if rows else (0, 0)
 
 
 def _width(row: list[str]) -> int:
@@ -360,10 +358,11 @@ def numbers_among(names: Sequence[str]) -> list[float]:
 
 def _check_first(name: str, rows: Sequence[tuple[int, list[str]]], has_header: bool) -> None:
     """Raise EvaluationError if lines of another kind come before the header."""
-    width, _ = _usual_width(rows)
-    line, row = next(((line, row) for line, row in rows if _width(row) >= width), (1, [""]))
-    if not rows or _width(rows[0][1]) >= width:
+    widths = [_width(row) for _, row in rows]
+    first = next((n for n, width in enumerate(widths) if width >= statistics.mode(widths)), 0)
+    if first == 0:
         return
+    line, row = rows[first]
     is_header = has_header and not numbers_among(row)
     skipping = f"--skip-rows {line - 1}{' --no-header' * has_header}"
     raise EvaluationError(
@@ -379,12 +378,9 @@ def _number_options(
     first = _read_csv(file, options | {"nrows": ROWS})
     file.seek(0)
     texts = {*as_text([*first], facts), *(n for n in first if first[n].str.fullmatch(ID).any())}
-    return {
-        "names": [*first],
-        "dtype": dict.fromkeys(texts, object),
-        "na_filter": True,
-        "na_values": {name: missing for name in first if name not in texts},
-    }
+    na_values = {name: missing for name in first if name not in texts}
+    dtype = dict.fromkeys(texts, object)
+    return {"names": [*first], "dtype": dtype, "na_filter": True, "na_values": na_values}
 
 
 def _read_csv(file: IO[str], options: dict[str, Any], n_before: int = 0) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -80,6 +80,7 @@ class Records:
     latest: Tables
     naive_baselines: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
+    errors: Collection[str] = ()
     columns: pd.DataFrame | None = None
     moments: pd.Series | None = None  # dates of some samples, by their numbers
 

@@ -7,10 +7,9 @@ import pandas as pd
 import pytest
 
 from river_amf import evaluation
-from river_amf.evaluation.report import Report
 from river_amf.pages import along, predictions
 from river_amf.pages.charts import Look
-from river_amf.pages.report_page import verdict
+from river_amf.pages.report_page import Report, verdict
 
 N = 300
 MODELS = ["ours", "other", "third", "last"]
@@ -34,7 +33,7 @@ def report(task="classification", scores=(0.9, 0.8, 0.7, 0.6), n_samples=(N,) * 
     curves = pd.concat(steps.assign(model=name, **columns(name)) for name in MODELS)
     kinds = ("relevance", "contributions", "reliability", "labels", "confusion", "points", "latest")
     facts = {"name": "stream", "task": task, "window": 10, "drifts": []}
-    facts |= {"naive_baselines": ("last",)}
+    facts |= {"naive_baselines": ("last",), "errors": ["MAE", "log-loss"]}
     return Report(
         table=table, curves=curves, **facts, **{kind: tables.get(kind, {}) for kind in kinds}
     )
