@@ -16,10 +16,10 @@ from river_amf.cli.inspect import read_model
 from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.loading import load_features, split_names
 from river_amf.evaluation.prequential import has_intervals, predictor
-from river_amf.evaluation.streams import Record, shorten
+from river_amf.evaluation.streams import Record
 from river_amf.evaluation.table_files import LAYOUT
 from river_amf.inputs.encoding import ascending
-from river_amf.inputs.printing import print_line, printable
+from river_amf.inputs.printing import print_line, printable, shorten
 
 DESCRIPTION = (
     "Predict the rows of a file with a model that `river-amf evaluate --save` has written. The file"

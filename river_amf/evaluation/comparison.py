@@ -13,10 +13,10 @@ from tqdm import tqdm
 
 from river_amf.evaluation.loading import read_source
 from river_amf.evaluation.metrics import Metric, make_metrics
-from river_amf.evaluation.models import FORESTS, TASKS, Maker, Model, by_name, of_models
+from river_amf.evaluation.models import FORESTS, TASKS, Model, by_name, of_models
 from river_amf.evaluation.prequential import round_interval, schedule_of, warm_up_model
 from river_amf.evaluation.recording import Run
-from river_amf.evaluation.streams import Sample, Stream, Wait, read_pairs
+from river_amf.evaluation.streams import Stream, Wait, read_pairs
 from river_amf.evaluation.usage_errors import StreamFailure
 from river_amf.inputs.printing import printable
 from river_amf.pages.tables import displayed
@@ -24,18 +24,6 @@ from river_amf.parameters import flag, integer
 from river_amf.state.layout import Task
 
 WINDOWS = 50  # by default, approximately
-
-
-def _attempt(run: Run, make: Maker, samples: Iterable[Sample], **bar: Any) -> None:
-    """Run a model after a copy is warmed up, with a progress bar; its errors go to the status."""
-    with suppress(Exception):  # which the run itself meets again
-        warm_up_model(make(), read_pairs(samples))
-    try:
-        with tqdm(read_pairs(samples), leave=False, **bar) as counted:
-            run.go(make, counted)
-    except Exception as error:
-        if isinstance(error, StreamFailure):
-            raise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,9 +169,17 @@ def compare(
     interrupt = None
     try:
         for name, make in makers.items():
-            bar: Any = {"desc": printable(name), "disable": not progress}
             samples: Any = [({}, y) for y in stream.targets] if name in naive else stream.samples
-            _attempt(runs[name], make, samples, total=stream.n_samples, **bar)
+            with suppress(Exception):  # which the run itself meets again
+                warm_up_model(make(), read_pairs(samples))
+            bar: Any = {"desc": printable(name), "disable": not progress, "leave": False}
+            try:
+                with tqdm(read_pairs(samples), total=stream.n_samples, **bar) as counted:
+                    runs[name].go(make, counted)
+            except StreamFailure:
+                raise
+            except Exception:  # the status has it
+                continue
     except KeyboardInterrupt as error:  # the table reports it
         interrupt = error
     return comparison_of(stream, runs, naive, interrupt)

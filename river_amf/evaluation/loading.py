@@ -6,7 +6,7 @@ import datetime as dt
 import itertools
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,13 @@ from river.datasets import base
 from river_amf.evaluation import advice
 from river_amf.evaluation.columns import settle
 from river_amf.evaluation.models import ModelsOfTask
-from river_amf.evaluation.streams import ROWS, Stream, TableRows, read_pairs, shorten, task_of
+from river_amf.evaluation.streams import ROWS, Stream, TableRows, read_pairs, task_of
 from river_amf.evaluation.table_files import LAYOUT, OPTIONS, Table, given, read_table
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream
 from river_amf.evaluation.usage_errors import EvaluationError, split_list, suggest
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import as_category, is_missing, shown
+from river_amf.inputs.printing import shorten
 from river_amf.inputs.texts import numbers
 from river_amf.parameters import one_of
 from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
@@ -135,7 +136,7 @@ def load_stream(
     chosen_task, (task, kind, facts) = task, _settle_target(table, target, task, limit)
     kinds = {target: kind, **dict.fromkeys(features)}
     stream = _stream_of(table, kinds, text, keep, task, limit=limit, guess=guess)
-    for line in _notes(table, stream, facts._replace(task=None if chosen_task else task)):
+    for line in advice.notes(table, stream, facts._replace(task=None if chosen_task else task)):
         warnings.warn(shorten(f"{stream.name}: {line}"), stacklevel=2)
     return stream
 
@@ -308,27 +309,11 @@ def _settle_target(
     return task, "category", facts
 
 
-def _notes(table: Table, stream: Stream, target: advice.Facts) -> Iterator[str]:
-    assert isinstance(stream.samples, TableRows)
-    frame = stream.samples.frame
-    features = [
-        advice.facts_of(table, name, frame[name], kind, stream.task, stream.samples.targets)
-        for name, kind in stream.kinds.items()
-        if name in frame  # dates are several columns
-    ]
-    yield from advice.on_table(table)
-    yield from advice.on_target(target)
-    yield from advice.on_features(features, len(stream.kinds))
-
-
 def _check_columns(
     chosen: Iterable[Any], names: Sequence[str], where: str, noun: str = "column"
 ) -> None:
-    for column in chosen:
-        if column not in names:
-            raise EvaluationError(
-                f"{where} has no {noun} {column!r} ({suggest(str(column), names)})"
-            )
+    if (odd := next((column for column in chosen if column not in names), None)) is not None:
+        raise EvaluationError(f"{where} has no {noun} {odd!r} ({suggest(str(odd), names)})")
 
 
 # Datasets of river, and the streams of `tracks.py`

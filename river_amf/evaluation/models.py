@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -150,23 +148,3 @@ def _name_of(model: Any) -> str:
         is_baseline = model.func is make_baseline
         return str(model.args[1]) if is_baseline else _name_of(model.func)
     return str(getattr(model, "__name__", type(model).__name__))
-
-
-def describe(model: Any) -> str:
-    """Return a model as code, with the parameters that differ from their defaults."""
-    if isinstance(model, compose.Pipeline):
-        return " | ".join(map(describe, model.steps.values()))
-    if isinstance(model, compose.TransformerUnion):
-        return f"({' + '.join(map(describe, model.transformers.values()))})"
-    if not isinstance(model, base.Base):
-        text = str(getattr(model, "__name__", shown(model)))
-        return re.sub("( object)? at 0x[0-9a-fA-F]+", "", text)
-    kind, default = type(model), None
-    with suppress(Exception):  # of a class that needs arguments
-        default = kind()
-    arguments = []
-    for name in inspect.signature(kind).parameters:
-        text = describe(getattr(model, name, None))
-        if text != describe(getattr(default, name, None)):
-            arguments.append(f"{name}={text}")
-    return f"{kind.__name__}({', '.join(arguments)})"

@@ -6,18 +6,15 @@ import datetime as dt
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from river_amf._version import __version__
 from river_amf.evaluation.comparison import Comparison, compare
 from river_amf.evaluation.metrics import Metric, smaller_is_better
-from river_amf.evaluation.models import Model, describe
-from river_amf.evaluation.streams import Stream
+from river_amf.evaluation.models import Model
+from river_amf.explain.formatting import describe
+from river_amf.pages.records import moments_of
 from river_amf.pages.report_page import Report
 
 _LONGEST = 300  # characters of a model as code
-_N_MOMENTS = 6  # dates on the axis of a page
 _BY_MODEL = ("relevance", "contributions", "reliability", "labels", "confusion", "points", "latest")
 
 
@@ -70,7 +67,7 @@ def report_of(comparison: Comparison, options: Mapping[str, Any]) -> Report:
         facts={name: str(fact) for name, fact in facts.items() if fact is not None},
         window=next(iter(runs.values())).window,
         columns=stream.columns() if stream.target and stream.kinds else None,
-        moments=_moments(stream),
+        moments=moments_of(stream.kinds, stream.samples),
         curves=comparison.curves,
         errors=[*filter(smaller_is_better, map(str, comparison.table))],
         **{
@@ -78,16 +75,3 @@ def report_of(comparison: Comparison, options: Mapping[str, Any]) -> Report:
             for kind in _BY_MODEL
         },
     )
-
-
-def _moments(stream: Stream) -> pd.Series | None:
-    """Return the dates of some samples by their numbers, if those of a column are in order."""
-    for name in [name for name, kind in stream.kinds.items() if kind == "date"]:
-        days = pd.Series([x.get(f"{name}.days", np.nan) for x, _ in stream.samples])
-        if days.is_monotonic_increasing:  # and none is missing
-            places = np.unique(np.linspace(0, len(days) - 1, _N_MOMENTS, dtype=int))
-            is_short = bool(days.iloc[-1] - days.iloc[0] < _N_MOMENTS)
-            form = "%Y-%m-%d" + " %H:%M" * is_short
-            dates = pd.to_datetime(days[places], unit="D").dt.strftime(form)
-            return dates.set_axis(places + 1).rename(name)
-    return None

@@ -18,7 +18,7 @@ from river.feature_extraction import BagOfWords
 
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.inputs.kinds import as_category, is_real, shown
-from river_amf.inputs.printing import printable
+from river_amf.inputs.printing import printable, shorten
 from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 Label = base.typing.ClfTarget
@@ -192,9 +192,7 @@ class Stream:
         """
         rows, targets = self.samples, pd.Series(self.targets, dtype=object).infer_objects()
         frame = rows.frame if isinstance(rows, TableRows) else pd.DataFrame([x for x, _ in rows])
-        kinds: dict[Any, str] = {**self.kinds}
-        if self.text in frame:
-            kinds[self.text] = "words"
+        kinds: dict[Any, str] = {**self.kinds} | {n: "words" for n in [self.text] if n in frame}
         columns: Any = {n: frame.get(n, frame.get(f"{n}.days")) for n in kinds or frame}
         lines = []
         for name, values in (columns | {self.target or "target": targets}).items():
@@ -214,12 +212,6 @@ class Stream:
 def _counted(n: int, noun: str) -> str:
     plural = "categories" if noun == "category" else f"{noun}s"
     return f"{n} {noun if n == 1 else plural}"
-
-
-def shorten(text: str, length: int = 200) -> str:
-    """Return a text without its middle, if it is too long."""
-    half = (length - 3) // 2
-    return text if len(text) <= length else f"{text[:half]}...{text[-half:]}"
 
 
 def task_of(targets: Any) -> Task:

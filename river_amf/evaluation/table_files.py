@@ -23,9 +23,10 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from river_amf.evaluation.streams import ROWS, shorten
+from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.mismatch import MISSING_TEXTS
+from river_amf.inputs.printing import shorten
 from river_amf.inputs.texts import ID
 
 # How a file is laid out: arguments of `load_stream`, of which None is detected.
@@ -134,11 +135,19 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
     frame = frame.drop(columns=[n for n in unnamed if frame[n].isin(("", np.nan)).all()])
     options |= {"header": None, "names": names, "skiprows": None} if options else {}
 
-    def read(file: IO[str], n: int) -> pd.DataFrame:
-        return _read_csv(clean(file), options, n) if options else _read_json(name, file, n)
+    def later(blocks: Iterator[str]) -> Iterator[pd.DataFrame]:
+        n = len(frame)
+        with _reading(name):
+            while n != n_rows and (block := next(blocks, None)):
+                file = clean(io.StringIO(block, ""))
+                rows = _read_csv(file, options, n) if options else _read_json(name, file, n)
+                rows.index += n
+                rows = rows.reindex(columns=frame.columns)[: n_rows and n_rows - n]
+                n += len(rows)
+                yield rows
 
-    later = None if blocks is None else _later(name, blocks, frame, read, n_rows)
-    return Table(name, frame, layout, bool(options), later, **facts)
+    rest = None if blocks is None else later(blocks)
+    return Table(name, frame, layout, bool(options), rest, **facts)
 
 
 def _open(name: str, path: Path, stack: ExitStack) -> Any:
@@ -234,23 +243,6 @@ def _blocks_of_input(source: Any, encoding: str) -> Iterator[str]:
             text, times = text[rows.end() :], "+"
     if text := text + decoder.decode(b"", True):
         yield text
-
-
-def _later(
-    name: str,
-    blocks: Iterator[str],
-    first: pd.DataFrame,
-    read: Callable[[IO[str], int], pd.DataFrame],
-    n_rows: int | None,
-) -> Iterator[pd.DataFrame]:
-    n_read = len(first)
-    with _reading(name):
-        while n_read != n_rows and (block := next(blocks, None)):
-            frame = read(io.StringIO(block, ""), n_read)
-            frame.index += n_read
-            frame = frame.reindex(columns=first.columns)[: n_rows and n_rows - n_read]
-            n_read += len(frame)
-            yield frame
 
 
 # CSV
