@@ -70,6 +70,8 @@ _QUOTED = r"""(?m)(^|,)[ \t]*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")[ \t
 # the kinds and the roles of columns, in the second and the third line of a file of Orange
 _KINDS = r"(c|continuous|n|numeric|d|discrete|s|string|t|time)|\S+( \S+)+"
 _ROLES = r"(class|c|meta|m|ignore|i|weight|w)?( ?\S+=.*)?"
+_PREFIXED = r"([cmiw]?)([CDNST]?)#(.+)"  # both, before a name in its only header line
+_OF_R = "row.names"
 
 MISSING = MISSING_TEXTS - {"-"}  # which may be a label
 _Chooser = Callable[[Sequence[str], Mapping[str, Any]], Collection[str]]
@@ -129,6 +131,10 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
                     missing = [*MISSING, *layout["missing"]]
                     options |= _number_options(file, options, missing, as_text, facts)
             frame = _read_csv(file, options | {"nrows": n_rows})
+            if kind == "CSV" and 0 < frame.iloc[:, -1].isin(("", np.nan)).mean() < 1:
+                file.seek(0)
+                short = _odd_row(file, options | {"nrows": n_rows}, 0, -1)
+                facts["notes"] = [*facts.get("notes", ()), *filter(None, [short])]
         frame = frame.set_axis([*map(str, frame)], axis="columns")[:n_rows]
     names = [*frame]
     unnamed = [column for column in names if options and column.startswith("Unnamed: ")]
@@ -274,36 +280,51 @@ def _csv_options(name: str, file: IO[str], layout: Layout) -> tuple[dict[str, An
     rows = _first_rows(text, separator)
     if mark and rows and len(rows[0][1]) > len(_first_rows(top, separator)[0][1]):
         raise EvaluationError(f"{name} begins with {top[:40]!r}: --comment '{mark}' skips comments")
-    facts: dict[str, Any] = {}
+    more, facts = dict[str, Any](), dict[str, Any]()
     if has_header and rows:
-        facts = {"header": header or rows[0][0]} | _facts_of_header([row for _, row in rows[:3]])
-    if "ignored" in facts:
-        skipped |= {line - 1 for line, _ in rows[1:3]}
-    elif not skipped:
+        more, facts = _read_header(rows, separator)
+        facts["header"] = header or rows[0][0]
+    if not more and not skipped:
         _check_first(name, rows, has_header)
-    options: dict[str, Any] = {"header": 0 if has_header else None, "sep": separator}
+    skipped |= more.pop("skiprows", set())
+    options = more | {"header": 0 if has_header else None, "sep": separator, "skiprows": skipped}
     quoting = csv.QUOTE_NONE if layout["no_quotes"] else csv.QUOTE_MINIMAL
-    return options | {"skiprows": skipped, "quoting": quoting}, facts
+    return options | {"quoting": quoting}, facts
 
 
-def _facts_of_header(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return facts of columns by the first row, and those after it in a file of Orange."""
-    names, *others = ([*map(str.strip, row)] for row in rows)
+def _read_header(
+    rows: Sequence[tuple[int, list[str]]], separator: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return arguments of `read_csv`, if R or Orange has written the first rows; and facts."""
+    names, *others = ([*map(str.strip, row)] for _, row in rows)
     twice = [name for name, n in Counter(filter(None, names)).items() if n > 1]
     notes = [f"several columns are named {n!r}: the second is {n + '.1'!r} here" for n in twice[:1]]
-    is_orange = len(others) == 2 and all(
+    widths = {len(row) for row in others if row[-1]}
+    if widths == {len(names) + 1} and separator != ",":  # commas may be those of numbers
+        notes += ["its first column has no name, as R writes the names of rows: it is left out"]
+        return {"names": [_OF_R, *names]}, {"notes": notes, "ignored": [_OF_R]}
+    more, kinds, roles = dict[str, Any](), list[str](), list[str]()
+    marked = [re.fullmatch(_PREFIXED, name) for name in names]
+    if any(match and match[2] for match in marked):
+        parts = [match.groups() if match else ("", "", "") for match in marked]
+        names = [part[2] or name for part, name in zip(parts, names, strict=True)]
+        roles, kinds, _ = map(list, zip(*parts, strict=True))
+        more = {"names": names}
+    elif len(others) > 1 and all(
         re.fullmatch(pattern, field)
-        for pattern, row in zip((_KINDS, _ROLES), others, strict=True)
+        for pattern, row in zip((_KINDS, _ROLES), others, strict=False)
         for field in row
-    )
-    if not is_orange or not any(len(kind) and " " not in kind for kind in others[0]):
-        return {"notes": notes}
-    kinds, roles = ({n: text[:1] for n, text in zip(names, row, strict=False)} for row in others)
-    return {
+    ):
+        kinds, roles = others[:2]
+        more = {"skiprows": {line - 1 for line, _ in rows[1:3]}}
+    if not any(len(kind) and " " not in kind for kind in kinds):
+        return {}, {"notes": notes}
+    first = [{n: text[:1] for n, text in zip(names, row, strict=False)} for row in (kinds, roles)]
+    return more, {
         "notes": notes,
-        "texts": [name for name, kind in kinds.items() if kind not in "cnt"],
-        "ignored": [name for name, role in roles.items() if role in "miw" and role],
-        "target": next((name for name, role in roles.items() if role == "c"), None),
+        "texts": [name for name, kind in first[0].items() if kind.lower() not in "cnt"],
+        "ignored": [name for name, role in first[1].items() if role in "miw" and role],
+        "target": next((name for name, role in first[1].items() if role == "c"), None),
     }
 
 
@@ -328,7 +349,8 @@ def _sniff(text: str, decimal: str) -> str:
     def fit(separator: str) -> tuple[float, bool, int]:
         widths = [_width(row) for _, row in _first_rows(text, separator)]
         width = statistics.mode(widths or [0])  # the first of equals
-        share = widths.count(width) / max(len(widths), 1)
+        n = widths.count(width) + (widths[:1] == [width - 1])  # a header as R writes it
+        share = n / max(len(widths), 1)
         return share * (width > 1), separator != decimal, width
 
     best = max(_SEPARATORS, key=fit)  # the first of equals
@@ -385,32 +407,32 @@ def _read_csv(file: IO[str], options: dict[str, Any], n_before: int = 0) -> pd.D
             frame: pd.DataFrame = pd.read_csv(file, skipinitialspace=True, **options)
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         file.seek(0)
-        with suppress(csv.Error):  # of fields that are too long
-            _check_widths(file, options, n_before)
-        raise ValueError(error) from error
+        raise ValueError(_odd_row(file, options, n_before, 1) or error) from error
     names = frame.columns.map(str).str.strip()
     if names.has_duplicates:  # but for blanks at the end, of which pandas numbers others
         raise ValueError(f"two columns are named {names[names.duplicated()][0]!r}")
     return frame.set_axis(names, axis="columns")
 
 
-def _check_widths(file: IO[str], options: dict[str, Any], n_before: int) -> None:
-    """Raise ValueError if a row has more fields than the header."""
+def _odd_row(file: IO[str], options: dict[str, Any], n_before: int, sign: int) -> str:
+    """Return a text on the first row with more fields than the header, or fewer if `sign` is -1."""
     skipped, quoting = options.get("skiprows") or (), options.get("quoting", csv.QUOTE_MINIMAL)
     lines = ("\n" if n in skipped else line for n, line in enumerate(file))
     rows = _rows_of(lines, options.get("sep", ","), quoting)
-    line, names = next(rows) if options["header"] == 0 else (0, options.get("names"))
-    for n, (end, row) in enumerate(rows, n_before + 1):
-        width = len(names or row)
-        if len(row) > width:
-            where = f"row {n}" + f" (line {line + 1})" * (not n_before)
-            mend = "correct that line"
-            if end > line + 1 and any("\n" in field for field in row):
-                mend = f"a quote is open up to line {end}; --no-quotes takes quotes as they are"
-            raise ValueError(
-                f"{where} has {len(row)} fields, more fields than its header with {width}: {mend}"
-            )
-        names, line = names or row, end
+    line, names = next(rows) if options["header"] == 0 else (0, [])
+    names = options.get("names") or names
+    with suppress(csv.Error):  # of fields that are too long
+        for n, (end, row) in enumerate(itertools.islice(rows, options.get("nrows")), n_before + 1):
+            width = len(names or row)
+            if sign * (len(row) - width) > 0:
+                where = f"row {n}" + f" (line {line + 1})" * (not n_before)
+                than = f"{'more' if sign > 0 else 'fewer'} fields than its header with {width}"
+                mend = "correct that line" if sign > 0 else "what it lacks is missing"
+                if sign > 0 and end > line + 1 and any("\n" in field for field in row):
+                    mend = f"a quote is open up to line {end}; --no-quotes takes quotes as they are"
+                return f"{where} has {len(row)} fields, {than}: {mend}"
+            names, line = names or row, end
+    return ""
 
 
 # ARFF and JSON
