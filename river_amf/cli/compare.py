@@ -7,7 +7,7 @@ import sys
 
 from river_amf.cli import options
 from river_amf.evaluation import compare
-from river_amf.evaluation.report import report_of
+from river_amf.evaluation.comparison import report_of
 from river_amf.pages.records import not_ahead
 
 DESCRIPTION = (

@@ -13,12 +13,11 @@ from river_amf import persistence
 from river_amf.cli import options
 from river_amf.cli.predict import prediction_writer
 from river_amf.evaluation import EvaluationError, Stream
-from river_amf.evaluation.comparison import WINDOWS, comparison_of
+from river_amf.evaluation.comparison import WINDOWS, comparison_of, report_of
 from river_amf.evaluation.metrics import make_metrics
 from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.prequential import Step, round_interval, schedule_of, warm_up_model
 from river_amf.evaluation.recording import Run
-from river_amf.evaluation.report import report_of
 from river_amf.evaluation.streams import ROWS
 from river_amf.explain.formatting import describe
 from river_amf.inputs.encoding import ascending

@@ -29,10 +29,8 @@ _MAX_MARKERS = 5  # distinct texts that may mean missing numbers
 _MAX_UNITS = 3  # of a column, or rows of them under the names of columns
 _MOST_NAMED = 3  # columns in a note
 
-_LAYOUTS = (  # marks of decimals and of thousands, the simplest first
-    ((",", ""), (".", ","), (".", "'")),
-    ((",", "."), (",", "'")),
-)
+# marks of decimals and of thousands, the simplest first
+_LAYOUTS = (((",", ""), (".", ","), (".", "'")), ((",", "."), (",", "'")))
 
 
 class Facts(NamedTuple):
@@ -119,10 +117,8 @@ def _amounts(columns: _Columns) -> str | None:
     is_odd = _match(columns, texts.AMOUNT) and not _separated(columns)
     if not is_odd or columns[0].odd.str.extract(texts.AMOUNT)["unit"].nunique() > _MAX_UNITS:
         return None
-    return (
-        f"values such as {columns[0].example!r} are text: write the number alone, as in 2.5 or"
-        " -2.5, its unit in the name of the column"
-    )
+    helps = "write the number alone, as in 2.5 or -2.5, its unit in the name of the column"
+    return f"values such as {columns[0].example!r} are text: {helps}"
 
 
 def _dates(columns: _Columns) -> str | None:
@@ -155,10 +151,8 @@ def _mostly(columns: _Columns) -> str | None:
     helps = "write them as the others, or leave them empty"
     if len(c.odd) <= _MAX_MARKERS:
         helps = f"{option('missing', c.odd)} reads these as missing"
-    return (
-        f"mostly numbers (or dates), but {n_odd} of {len(c.values)} values are text, such as"
-        f" {c.example!r}: {helps}"
-    )
+    text = f"mostly numbers (or dates), but {n_odd} of {len(c.values)} values are text"
+    return f"{text}, such as {c.example!r}: {helps}"
 
 
 def _sentences(columns: _Columns) -> str | None:
@@ -223,10 +217,8 @@ def _order(columns: _Columns) -> str | None:
     is_grouped = (values != values.shift()).sum() == n and (is_sorted or n <= len(values) / 2)
     if len(values) < _ENOUGH_ROWS or not is_grouped:
         return None
-    return (
-        f"rows are sorted by this target, from {first!r} on, so repeating the last one"
-        " scores well: --shuffle mixes the rows of a file that has no order"
-    )
+    why = f"rows are sorted by this target, from {first!r} on, so repeating the last one"
+    return f"{why} scores well: --shuffle mixes the rows of a file that has no order"
 
 
 def _spellings(columns: _Columns) -> str | None:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -245,18 +245,10 @@ def _stream_of(
 
     rows = read(table.frame[:limit])
     is_open = table.later is not None and (limit is None or len(table.frame) < limit)
-    return Stream(
-        Path(table.name).name,
-        rows,
-        rows.n_unlabeled,
-        task,
-        target,
-        text,
-        {name: str(kind) for name, kind in kinds.items() if name not in (target, text)},
-        keep=tuple(keep),
-        guess=guess,
-        later=map(read, table.later or ()) if is_open else None,
-    )
+    later = map(read, table.later or ()) if is_open else None
+    of_features = {name: str(kind) for name, kind in kinds.items() if name not in (target, text)}
+    about: Any = {"kinds": of_features, "keep": tuple(keep), "guess": guess, "later": later}
+    return Stream(Path(table.name).name, rows, rows.n_unlabeled, task, target, text, **about)
 
 
 def _choose_columns(
@@ -378,12 +370,10 @@ def read_source(
 def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
     if isinstance(dataset, base.Dataset) and target is None:
         return _read_dataset(dataset, limit)
-    X, y, name = dataset, target, type(dataset).__name__
-    if isinstance(dataset, tuple) and len(dataset) == 2 and _table_of(dataset[0]) is not None:
-        X, y = dataset
-    table = _table_of(X)
-    column: Any = None
-    no_task: Any = ""  # `read_source` chooses it
+    is_pair = isinstance(dataset, tuple) and len(dataset) == 2
+    X, y = dataset if is_pair and _table_of(dataset[0]) is not None else (dataset, target)
+    table, column = _table_of(X), cast(Any, None)
+    name, no_task = type(dataset).__name__, cast(Any, "")  # `read_source` chooses it
     if table is None:
         if y is not None or not isinstance(X, Iterable):
             raise EvaluationError(

@@ -180,8 +180,8 @@ def _open(name: str, path: Path, stack: ExitStack) -> Any:
     names = [n for n in archive.namelist() if not n.endswith("/") and not n.startswith("__MACOSX")]
     if len(names) == 1:
         return io.BytesIO(archive.read(names[0]))
-    is_excel = "xl/workbook.xml" in names
-    what = "a file of Excel" if is_excel else f"a zip archive of {len(names)} files"
+    what = f"a zip archive of {len(names)} files"
+    what = "a file of Excel" if "xl/workbook.xml" in names else what
     raise EvaluationError(f"cannot read {name}: it is {what}; convert one table to CSV")
 
 
@@ -473,10 +473,9 @@ def _read_json(name: str, file: IO[str], n_before: int = 0) -> pd.DataFrame:
         lists = ((place, v) for place, v in _flat(items) if isinstance(v, list))
         arrays = {place: v for place, v in lists if v and isinstance(v[0], dict)}
         if len(arrays) > 1:
+            several = f"{name} has several arrays of objects"
             places = shorten(", ".join(map(repr, arrays)))
-            raise EvaluationError(
-                f"{name} has several arrays of objects, {places}: write one to a file"
-            )
+            raise EvaluationError(f"{several}, {places}: write one to a file")
         items = next(iter(arrays.values()), items)
     for n, item in enumerate([items] if isinstance(items, dict) else items, n_before + 1):
         try:
