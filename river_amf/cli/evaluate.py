@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "errors, or the target, if it is like the last ones: for regressors of ours"
     add("--recent", choices=("errors", "target"), metavar="WHAT", help=about)
     add("--predictions", metavar="CSV", help="write all predictions to a CSV file")
-    options.add_keep(parser)
+    add("--keep", **options.KEEP)
     add("--save", metavar="MODEL", help="save the model, for `river-amf predict`")
     parser.epilog = f"""Examples:
   river-amf evaluate Bananas
@@ -97,7 +97,6 @@ def _make_model(arguments: argparse.Namespace, stream: Stream) -> Any:
 def _print_table(
     arguments: argparse.Namespace, stream: Stream, model: Any, runs: Mapping[str, Run]
 ) -> None:
-    """Run, write predictions, and print a row for each checkpoint and each naive baseline."""
     (_, run), *others = runs.items()
     titles = [TITLES.get(column, column) for column in ("n_samples", *run.figures)]
     every = round_interval(stream.n_samples) if stream.later is None else ROWS

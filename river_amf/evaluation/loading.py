@@ -56,7 +56,7 @@ def load_stream(
     source
         A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file or a pipe; or `"-"`
         for standard input, whose first 1000 rows settle what columns hold; later ones are read as
-        they come. A file is CSV (with the three header lines of Orange or without), ARFF, JSON
+        they come. A file is CSV (with the header of Orange or R, too), ARFF, JSON
         (objects in an array or in lines, or columns) or parquet (which takes pyarrow), and may be
         compressed: gzip, bz2, xz, zstd (from Python 3.14 on), or a zip archive of one file. All
         options but `limit` are for files only.
@@ -164,8 +164,7 @@ def _open_table(
     names = [*table.frame]
     drop, keep, dates, texts = (split_names(c, names) for c in (drop, keep, dates, texts))
     _check_columns((*drop, *keep), names, table.name)
-    layout = table.layout | {"dates": dates}
-    table = table._replace(layout=layout, texts=[*table.texts, *texts])
+    table = table._replace(layout=table.layout | {"dates": dates}, texts=[*table.texts, *texts])
     return table, [*drop, *table.ignored], keep
 
 
@@ -261,8 +260,8 @@ def _choose_columns(
         raise EvaluationError(f"{table.name} has no column that is not dropped")
     if target is None:
         target = table.target or str(guess_target(names))
-        guess = "by its name" if target.lower() in _TARGETS else "the last column"
-        guess = "by its role" if table.target else guess
+        by_name = "by its name" if target.lower() in _TARGETS else "the last column"
+        guess = "by its role" if table.target else by_name
     _check_columns([target], names, table.name, "target column")
     features = [column for column in names if column != target]
     if not features:
@@ -327,8 +326,7 @@ def _read_dataset(dataset: base.Dataset, limit: int | None) -> Stream:
     first = samples[0][0] if samples else {}
     kinds = {str(k): "category" if isinstance(v, str) else "number" for k, v in first.items()}
     task = REGRESSION if dataset.task == base.REG else CLASSIFICATION
-    drifts = getattr(dataset, "drifts", ())
-    return Stream(name, samples, task=task, kinds=kinds, drifts=drifts)
+    return Stream(name, samples, 0, task, kinds=kinds, drifts=getattr(dataset, "drifts", ()))
 
 
 # Everything else that is accepted as a stream

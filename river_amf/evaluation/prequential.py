@@ -130,9 +130,8 @@ def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
                 has_proba = False
             else:
                 proba = dict(answer or {})  # the model may change what it has returned
-                if is_derived:
-                    return most_probable(proba), proba, seconds
-                return timed(n, model.predict_one, x)[0], proba, seconds
+                label = most_probable(proba) if is_derived else timed(n, model.predict_one, x)[0]
+                return label, proba, seconds
         prediction, seconds = timed(n, model.predict_one, x)
         return prediction, timed(n, interval_of, x)[0] if has_interval else None, seconds
 
@@ -180,8 +179,7 @@ def most_probable(proba: dict[Label, float]) -> Label | None:
 
 def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:
     """Let a copy of a model learn a sample, and compile all kernels for its kind of forest."""
-    for _ in test_then_train(model, itertools.islice(samples, 1)):
-        pass
+    list(test_then_train(model, itertools.islice(samples, 1)))
     kernels.compile_kernels(kernels.kinds_in_use())
 
 

@@ -339,8 +339,7 @@ def _rows_of(
 
 
 def _first_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
-    rows = _rows_of(io.StringIO(text[:_SAMPLE], ""), separator)
-    return [*itertools.islice(rows, _SAMPLE_ROWS)]
+    return [*itertools.islice(_rows_of(io.StringIO(text[:_SAMPLE], ""), separator), _SAMPLE_ROWS)]
 
 
 def _sniff(text: str, decimal: str) -> str:
@@ -350,8 +349,7 @@ def _sniff(text: str, decimal: str) -> str:
         widths = [_width(row) for _, row in _first_rows(text, separator)]
         width = statistics.mode(widths or [0])  # the first of equals
         n = widths.count(width) + (widths[:1] == [width - 1])  # a header as R writes it
-        share = n / max(len(widths), 1)
-        return share * (width > 1), separator != decimal, width
+        return n / max(len(widths), 1) * (width > 1), separator != decimal, width
 
     best = max(_SEPARATORS, key=fit)  # the first of equals
     return best if fit(best)[0] or fit(_BLANKS)[0] < 1.0 else _BLANKS

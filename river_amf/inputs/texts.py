@@ -102,7 +102,6 @@ def read_dates(texts: pd.Series, layout: _Layout) -> pd.Series:
 
 
 def _first_day(match: re.Match[str]) -> str:
-    """Return the beginning of a quarter, a month or a week."""
     _, year, unit, n, quarter, year_of_quarter = match.groups()
     if unit and unit in "Ww":
         day = dt.date(int(year), 1, 4)

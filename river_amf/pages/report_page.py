@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 from river_amf.pages import along, predictions
 from river_amf.pages.charts import escaped
 from river_amf.pages.document import Figure, Page, Section, facts_html, table_html
-from river_amf.pages.records import Records, not_ahead
+from river_amf.pages.records import Records, Tables, not_ahead
 from river_amf.pages.tables import displayed
 from river_amf.regressor import LEVEL
 
@@ -129,8 +129,15 @@ def _section(title: str, figures: Iterable[Figure | None], text: str = "") -> Se
     return Section(title, text if drawn else "", drawn)
 
 
+def _of_each(
+    records: Records, tables: Tables, figure: Callable[..., Figure | None]
+) -> list[Figure | None]:
+    """Return the figures of models that have a color and a table."""
+    names = (name for name in records.colored if name in tables)
+    return [figure(records, name, tables[name], number) for number, name in enumerate(names)]
+
+
 def _along(records: Records) -> list[Section]:
-    """Return the sections on errors, drift and relevance along the stream."""
     what, measures = "Accuracy", ("accuracy", "log-loss")
     if records.is_regression:
         what, measures = "Error", ("MAE", "RMSE")
@@ -149,23 +156,18 @@ def _along(records: Records) -> list[Section]:
     of_what = ", in the unit of the target."
     if not records.is_regression:
         of_what = " of the most probable label: its probability, or with a learned vote its log P."
-    tables = [(n, records.relevance[n]) for n in records.colored if n in records.relevance]
     return [
         _section(f"{what} along the stream", figures, dotted),
         Section("Drift", unseen, [figure for figure in (events, share) if figure]),
         _section(
             "Relevance of features",
-            [along.relevance(records, *table, number) for number, table in enumerate(tables)],
+            _of_each(records, records.relevance, along.relevance),
             "How informative each feature has recently been about the target, from 0 to 1; forests"
             " split relevant features more often.",
         ),
         _section(
             "Contributions of features",
-            [
-                predictions.contributions(name, records.contributions[name], number)
-                for number, name in enumerate(records.colored)
-                if name in records.contributions
-            ],
+            _of_each(records, records.contributions, predictions.contributions),
             f"How much each feature moved predictions{of_what}",
         ),
     ]
@@ -176,7 +178,6 @@ def _in_windows(records: Records) -> str:
 
 
 def _of_labels(records: Records) -> list[Section]:
-    """Return the sections on the predictions of classifiers."""
     errors = []
     for name in records.colored:
         bins = records.reliability.get(name, pd.DataFrame())
@@ -200,11 +201,7 @@ def _of_targets(records: Records) -> list[Section]:
     """Return the sections on the predictions of regressors."""
     coverage = along.curves(records, "coverage", f"Coverage {_in_windows(records)}", level=LEVEL)
     width = along.curves(records, "width", f"Width {_in_windows(records)}", is_clipped=True)
-    latest = [
-        predictions.intervals(name, records.latest[name], records.looks[name], number)
-        for number, name in enumerate(records.colored)
-        if name in records.latest
-    ]
+    latest = _of_each(records, records.latest, predictions.intervals)
     return [
         _section(
             "Prediction intervals",
@@ -218,7 +215,6 @@ def _of_targets(records: Records) -> list[Section]:
 
 
 def _columns(records: Records) -> Section:
-    """Return the section on the columns of a file."""
     if records.columns is None:
         return Section("Columns")
     table = records.columns.astype(str).set_index("column").map(escaped)

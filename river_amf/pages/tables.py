@@ -47,7 +47,6 @@ def of_labels(frame: pd.DataFrame, pairs: Counter[tuple[Any, Any]]) -> dict[str,
 
 
 def _confusion(pairs: Counter[tuple[Any, Any]], most: int) -> pd.DataFrame:
-    """Return how often labels, in the rows, were predicted as those in the columns."""
     # Beyond the most frequent among labels and predictions they share a row and a column.
     totals: Counter[Any] = Counter()
     for pair, n in pairs.items():
