@@ -103,7 +103,6 @@ def prediction_writer(
             cells = [uncertainty.lower, uncertainty.upper]
         elif uncertainty:
             cells = [uncertainty.get(y, 0.0) for y in (labels if is_short else [prediction])]
-        target = [record.y] if has_target else []
-        write_row(record.row, *record.kept, *target, prediction, *cells)
+        write_row(record.row, *record.kept, *[record.y] * has_target, prediction, *cells)
 
     return write

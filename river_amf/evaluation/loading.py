@@ -190,8 +190,8 @@ def load_features(
     texts = [target, *([] if text is None else [text])]
     texts += [name for name, kind in saved.items() if kind == "category"]
     options = {**OPTIONS, **reading, "drop": (), "keep": keep}
-    table, _, keep = _open_table(source, None, options, texts, target)
-    names = [*table.frame]
+    table, ignored, keep = _open_table(source, None, options, texts, target)
+    names = [name for name in map(str, table.frame) if name not in ignored]
     kinds = {target: "category"} | {n: saved.get(n) for n in names if n in (saved or names)}
     kinds |= {name: "category" for name in texts if name in (target, *names)}
     return _stream_of(table._replace(texts=texts), kinds, text, keep, is_labeled=False), names
