@@ -299,8 +299,9 @@ def _read_header(
     names, *others = ([*map(str.strip, row)] for _, row in rows)
     twice = [name for name, n in Counter(filter(None, names)).items() if n > 1]
     notes = [f"several columns are named {n!r}: the second is {n + '.1'!r} here" for n in twice[:1]]
-    widths = {len(row) for row in others if row[-1]}
-    if widths == {len(names) + 1} and separator != ",":  # commas may be those of numbers
+    widths, first = {len(row) for row in others if row[-1]}, {row[0] for row in others}
+    is_named = len(first) == len(others) and separator != ","  # which may be within numbers
+    if is_named and widths == {len(names) + 1}:
         notes += ["its first column has no name, as R writes the names of rows: it is left out"]
         return {"names": [_OF_R, *names]}, {"notes": notes, "ignored": [_OF_R]}
     more, kinds, roles = dict[str, Any](), list[str](), list[str]()
@@ -319,12 +320,12 @@ def _read_header(
         more = {"skiprows": {line - 1 for line, _ in rows[1:3]}}
     if not any(len(kind) and " " not in kind for kind in kinds):
         return {}, {"notes": notes}
-    first = [{n: text[:1] for n, text in zip(names, row, strict=False)} for row in (kinds, roles)]
+    kind_of, role_of = (dict(zip(names, row, strict=False)) for row in (kinds, roles))
     return more, {
         "notes": notes,
-        "texts": [name for name, kind in first[0].items() if kind.lower() not in "cnt"],
-        "ignored": [name for name, role in first[1].items() if role in "miw" and role],
-        "target": next((name for name, role in first[1].items() if role == "c"), None),
+        "texts": [name for name, kind in kind_of.items() if kind[:1].lower() not in "cnt"],
+        "ignored": [name for name, role in role_of.items() if role[:1] in ("m", "i", "w")],
+        "target": next((name for name, role in role_of.items() if role[:1] == "c"), None),
     }
 
 
