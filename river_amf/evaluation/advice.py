@@ -299,7 +299,6 @@ def _note(columns: _Columns, rule: _Rule) -> str:
 
 
 def _on_table(table: Table) -> Iterator[str]:
-    # names of columns that seem to be values, and line breaks in fields
     frame, names = table.frame, [*table.frame] if table.is_text else []
     numeric = numbers_among(names)
     are_values = all(frame[name].eq(re.sub(r"\.\d+$", "", name)).any() for name in names)

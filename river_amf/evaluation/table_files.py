@@ -301,7 +301,7 @@ def _read_header(
     notes = [f"several columns are named {n!r}: the second is {n + '.1'!r} here" for n in twice[:1]]
     widths, first = {len(row) for row in others if row[-1]}, {row[0] for row in others}
     is_named = len(first) == len(others) and separator != ","  # which may be within numbers
-    if is_named and widths == {len(names) + 1}:
+    if is_named and widths == {len(names) + 1} and numbers_among(others[0][1:]):  # no header below
         notes += ["its first column has no name, as R writes the names of rows: it is left out"]
         return {"names": [_OF_R, *names]}, {"notes": notes, "ignored": [_OF_R]}
     more, kinds, roles = dict[str, Any](), list[str](), list[str]()

@@ -306,6 +306,7 @@ def test_columns_of_one_name_are_noted(write):
         ('"b" "y"\n"r 1" 2 "p q"\n"r 2" 4 "q"\n', "p q 1, q 1.* 1 number$", "first column .* R "),
         ("b\ty\nr1\t2\tp\nr2\t4\tq\n", "p 1, q 1.* 1 number$", "first column .* R .*left out"),
         ("t b y\n1/1 9:00 2 p\n1/1 9:05 4 q\n", "^$", "fewer fields than line 2"),
+        ("Sales;24\na;b;y\nk;7;p\nl;4;q\n", "^$", "--header 2 begins"),
         ("D#b\tcC#y\tmS#n\ti#o\n1\t2.5\tu\t5\n2\t3\tv\t6\n", "y .by its role.*: 1 cat", None),
     ],
 )
