@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from river_amf._version import __version__
 from river_amf.inputs.printing import print_line, printable
@@ -43,11 +43,6 @@ class _Help(argparse.HelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that reports an error in a single line."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**{"formatter_class": _Help} | kwargs)
-
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"river-amf: error: {printable(' '.join(message.split()))}\n")
 
@@ -67,8 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     ...
     0
     """
-    parser = _Parser(prog="river-amf", description="Aggregated Mondrian Forests for data streams.")
-    parser.epilog = _EXAMPLES
+    about = "Aggregated Mondrian Forests for data streams."
+    parser = _Parser("river-amf", None, about, _EXAMPLES, formatter_class=_Help)
     argv = sys.argv[1:] if argv is None else argv
     try:
         try:
@@ -112,12 +107,11 @@ def load(argv: Sequence[str]) -> dict[str, ModuleType]:
 
 
 def _add_arguments(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
-    """Add the subcommands, and the arguments of those that are named."""
     parser.add_argument("--version", action="version", version=f"river-amf {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     modules = load(argv)
     for name, summary in _SUBCOMMANDS.items():
-        subcommand = commands.add_parser(name, help=summary)
+        subcommand = commands.add_parser(name, help=summary, formatter_class=_Help)
         if name in modules:
             subcommand.description = modules[name].DESCRIPTION
             subcommand.set_defaults(run=modules[name].run)

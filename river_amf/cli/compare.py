@@ -7,7 +7,7 @@ import sys
 
 from river_amf.cli import options
 from river_amf.evaluation import compare
-from river_amf.evaluation.report import report_of
+from river_amf.evaluation.comparison import report_of
 from river_amf.pages.records import not_ahead
 
 DESCRIPTION = (
@@ -42,14 +42,12 @@ def run(arguments: argparse.Namespace) -> int:
         progress=sys.stderr.isatty(),
         task=stream.task,
         record=arguments.html is not None,
-        delay=arguments.delay,
-        batch=arguments.batch,
-        moment=arguments.moment,
+        **{name: getattr(arguments, name) for name in ("delay", "batch", "moment")},
     )
-    behind = not_ahead(comparison.table, comparison.naive_baselines)
+    behind = [not_ahead(comparison.table, comparison.naive_baselines)]
     try:
-        lines = options.title_lines(stream, arguments)
-        print(*lines, comparison, *filter(None, [behind]), sep="\n", flush=True)
+        lines = [*options.title_lines(stream, arguments), comparison, *filter(None, behind)]
+        print(*lines, sep="\n", flush=True)
     finally:
         if arguments.csv is not None:
             comparison.table.to_csv(arguments.csv, lineterminator="\n")

@@ -13,15 +13,16 @@ from river_amf import persistence
 from river_amf.cli import options
 from river_amf.cli.predict import prediction_writer
 from river_amf.evaluation import EvaluationError, Stream
-from river_amf.evaluation.comparison import TITLES, WINDOWS, cell_text, comparison_of
+from river_amf.evaluation.comparison import WINDOWS, comparison_of, report_of
 from river_amf.evaluation.metrics import make_metrics
-from river_amf.evaluation.models import TASKS, describe
+from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.prequential import Step, round_interval, schedule_of, warm_up_model
 from river_amf.evaluation.recording import Run
-from river_amf.evaluation.report import report_of
 from river_amf.evaluation.streams import ROWS
+from river_amf.explain.formatting import describe
 from river_amf.inputs.encoding import ascending
 from river_amf.pages.records import not_ahead
+from river_amf.pages.tables import TITLES, cell_text
 from river_amf.state.layout import CLASSIFICATION
 
 DESCRIPTION = (
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "errors, or the target, if it is like the last ones: for regressors of ours"
     add("--recent", choices=("errors", "target"), metavar="WHAT", help=about)
     add("--predictions", metavar="CSV", help="write all predictions to a CSV file")
-    options.add_keep(parser)
+    add("--keep", **options.KEEP)
     add("--save", metavar="MODEL", help="save the model, for `river-amf predict`")
     parser.epilog = f"""Examples:
   river-amf evaluate Bananas
@@ -56,35 +57,30 @@ def run(arguments: argparse.Namespace) -> int:
     if is_recorded or not f"{arguments.delay}{arguments.batch}".isdigit():
         stream = stream.complete()  # for the windows of a page, or the times of all samples
     schedule = schedule_of(stream, arguments.delay, arguments.batch, arguments.moment)
-    metrics = make_metrics(arguments.metrics, stream)
-    model = _make_model(arguments, stream)
+    metrics, naive = make_metrics(arguments.metrics, stream), TASKS[stream.task].naive_baselines
+    model, name = _make_model(arguments, stream), arguments.model
     window = round_interval(stream.n_samples, WINDOWS) if is_recorded else 0
-    naive_baselines = TASKS[stream.task].naive_baselines
-    runs = {
-        name: Run(metrics, schedule, window, records=is_recorded)
-        for name in dict.fromkeys((arguments.model, *naive_baselines))
-    }
+    names = dict.fromkeys((name, *naive))
+    runs = {name: Run(metrics, schedule, window, records=is_recorded) for name in names}
     *titles, last = options.title_lines(stream, arguments)
     print(*titles, f"{last}; {describe(model)}", sep="\n")
     warm_up_model(model.clone(), stream.samples)
     try:
         _print_table(arguments, stream, model, runs)
-        results = comparison_of(stream, runs, naive_baselines).table
-        if behind := not_ahead(results, naive_baselines, arguments.recent):
+        table = comparison_of(stream, runs, naive).table
+        if behind := not_ahead(table, naive, arguments.recent):
             print(behind)
     finally:
-        if arguments.save is not None and runs[arguments.model].n_samples:
-            reading = options.file_options(arguments) | {"kinds": dict(stream.kinds)}
-            notes = {"reading": reading | {"target": stream.target or "target"}}
+        if arguments.save is not None and runs[name].n_samples:
+            reading = options.file_options(arguments) | {"target": stream.target or "target"}
+            notes = {"reading": reading | {"kinds": dict(stream.kinds)}}
             persistence.save_with_notes(model, arguments.save, notes)
-        if is_recorded and runs[arguments.model].n_samples:
-            comparison = comparison_of(stream, runs, naive_baselines)
-            report_of(comparison, vars(arguments)).save(arguments.html)
+        if is_recorded and runs[name].n_samples:
+            report_of(comparison_of(stream, runs, naive), vars(arguments)).save(arguments.html)
     return 0
 
 
 def _make_model(arguments: argparse.Namespace, stream: Stream) -> Any:
-    """Return the chosen model with the given options."""
     name, task = arguments.model, TASKS[stream.task]
     model: Any = task.maker(name, name, stream, arguments.seed)()
     if arguments.save is not None and not isinstance(model, persistence.Saved):
@@ -101,16 +97,15 @@ def _make_model(arguments: argparse.Namespace, stream: Stream) -> Any:
 def _print_table(
     arguments: argparse.Namespace, stream: Stream, model: Any, runs: Mapping[str, Run]
 ) -> None:
-    """Run, write predictions, and print a row for each checkpoint and each naive baseline."""
     (_, run), *others = runs.items()
     titles = [TITLES.get(column, column) for column in ("n_samples", *run.figures)]
-    widths = [max(len(title), len("976.56 KiB")) for title in titles]
     every = round_interval(stream.n_samples) if stream.later is None else ROWS
     labels = ascending({*stream.targets}) if stream.task == CLASSIFICATION else []
     records, learned = itertools.tee(stream.records())  # labels may be delayed
     path, keep, targets = arguments.predictions, stream.keep, list[Any]()
 
     def show(*cells: str) -> None:
+        widths = (max(len(title), len("976.56 KiB")) for title in titles)
         print("  ".join(map(str.rjust, cells, widths)), flush=True)
 
     def show_row(name: str, values: Mapping[str, float]) -> None:

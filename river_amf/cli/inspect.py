@@ -43,10 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
         print(stream.columns().to_string(index=False))
         return 0
     model, header = read_model(path)
-    name, release = os.path.basename(path), header["river_amf"]
     about = f"{humanize_bytes(os.path.getsize(path))}, format {header['format']}"
-    print(printable(f"{name}: {about}, written by river_amf {release[:40]}"))
-    print(repr(model))
+    about = f"{os.path.basename(path)}: {about}, written by river_amf {header['river_amf'][:40]}"
+    print(printable(about), repr(model), sep="\n")
     for line in _reading_of(header["notes"]):
         print(printable(line))
     if isinstance(model, Ensemble):
@@ -56,7 +55,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _is_model(path: str) -> bool:
-    """Return whether a file begins like one of ours."""
     if not os.path.isfile(path):  # a pipe can be read only once
         return False
     with suppress(OSError), open(path, "rb") as file:

@@ -19,6 +19,7 @@ from river_amf.inputs.printing import print_line, printable
 
 LIST: Any = {"type": split_list, "action": "extend", "default": [], "metavar": "A,B"}
 _COLUMNS: Any = {"action": "append", "default": [], "metavar": "A,B"}  # names may have commas
+KEEP: Any = {**_COLUMNS, "help": "columns to copy next to the predictions"}
 FILE = "CSV, ARFF, JSON, parquet or Orange's, also as gzip, bz2, xz or zip; - is standard input"
 _TABLES = """Tables: coverage is the share of targets within their interval, of level 90 %; width
  is its mean width; us/sample are microseconds to predict and learn a sample."""
@@ -80,15 +81,9 @@ def add_reading_arguments(parser: argparse.ArgumentParser, *, explains: bool = F
 
 
 def _source(text: str) -> str:
-    """Return the name of a file or a stream, or raise if it was forgotten."""
     if not text:
         raise argparse.ArgumentTypeError("is missing; `river-amf evaluate Bananas` is an example")
     return text
-
-
-def add_keep(parser: argparse.ArgumentParser) -> None:
-    """Add the option that copies columns."""
-    parser.add_argument("--keep", **_COLUMNS, help="columns to copy next to the predictions")
 
 
 def file_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -98,15 +93,13 @@ def file_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 def load_chosen(arguments: argparse.Namespace) -> Stream:
     """Return the chosen stream, and print notes about it."""
-    options = {"task": arguments.task, "keep": getattr(arguments, "keep", ())}
+    file, options = arguments.stream, file_options(arguments) | {"task": arguments.task}
+    options |= {"keep": getattr(arguments, "keep", ()), "limit": arguments.limit}
     if arguments.shuffle:
         options["shuffle"] = getattr(arguments, "seed", 1)
-    options |= file_options(arguments)
     with warnings.catch_warnings(record=True) as odd:
         warnings.simplefilter("always")
-        stream = evaluation.load_stream(
-            arguments.stream, arguments.target, arguments.categorical, arguments.limit, **options
-        )
+        stream = evaluation.load_stream(file, arguments.target, arguments.categorical, **options)
     for warning in odd:
         print_line(f"river-amf: {' '.join(str(warning.message).split())}")
     return stream
@@ -115,9 +108,8 @@ def load_chosen(arguments: argparse.Namespace) -> Stream:
 def title_lines(stream: Stream, arguments: argparse.Namespace) -> list[str]:
     """Return lines about what was read, the other task, and the number of samples."""
     lines = [stream.describe()]
-    first = {*stream.targets[:ROWS]}
-    is_unclear = len(first) > 2 and all(map(is_real, first))
-    if arguments.task is None and stream.target is not None and is_unclear:
+    first = {*stream.targets[:ROWS]} if arguments.task is None and stream.target else {}
+    if len(first) > 2 and all(map(is_real, first)):
         (other,) = {*TASKS} - {stream.task}
         lines += [f"{stream.task}, as these numbers suggest; or choose --task {other}"]
     more = " and those to come" * (stream.later is not None)

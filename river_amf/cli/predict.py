@@ -16,10 +16,10 @@ from river_amf.cli.inspect import read_model
 from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.loading import load_features, split_names
 from river_amf.evaluation.prequential import has_intervals, predictor
-from river_amf.evaluation.streams import Record, shorten
+from river_amf.evaluation.streams import Record
 from river_amf.evaluation.table_files import LAYOUT
 from river_amf.inputs.encoding import ascending
-from river_amf.inputs.printing import print_line, printable
+from river_amf.inputs.printing import print_line, printable, shorten
 
 DESCRIPTION = (
     "Predict the rows of a file with a model that `river-amf evaluate --save` has written. The file"
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of the subcommand."""
     parser.add_argument("model", metavar="MODEL", help="a file written by --save")
     parser.add_argument("stream", metavar="FILE", help=options.FILE)
-    options.add_keep(parser)
+    parser.add_argument("--keep", **options.KEEP)
     options.add_reading_arguments(parser)
     parser.set_defaults(**dict.fromkeys(LAYOUT))  # those of the model
     parser.epilog = f"""Examples:
@@ -48,8 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     name, reading = printable(arguments.model), header["notes"].get("reading")
     if not isinstance(model, base.Classifier | base.Regressor) or not isinstance(reading, dict):
         raise EvaluationError(f"{name} holds no model that `river-amf evaluate --save` wrote")
-    chosen = {name: value for name, value in vars(arguments).items() if name in LAYOUT}
-    reading |= {name: value for name, value in chosen.items() if value is not None}
+    reading |= {n: v for n, v in vars(arguments).items() if n in LAYOUT and v is not None}
     try:
         rows, names = load_features(arguments.stream, reading, arguments.keep)
     except (AttributeError, KeyError, TypeError) as error:
@@ -67,19 +66,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check_columns(reading: dict[str, Any], names: list[str], name: str) -> None:
-    """Raise if the model has none of the columns of a file; note those that differ."""
+    # raise if the model has none of the columns of a file; note those that differ
     expected = [*reading["kinds"], *filter(None, [reading.get("text")])]
     others = {*expected, reading["target"], *split_names(reading.get("drop", ()), names)}
     lacking = [column for column in expected if column not in names]
     if len(lacking) == len(expected):
-        raise EvaluationError(
-            shorten(f"{name} has none of the columns of the model: {', '.join(expected)}")
-        )
+        error = f"{name} has none of the columns of the model: {', '.join(expected)}"
+        raise EvaluationError(shorten(error))
     unknown = [column for column in names if column not in others]
     for verb, columns in (("lacks", lacking), ("has, unknown to the model,", unknown)):
         if columns:
-            listed = ", ".join(map(repr, columns))
-            print_line(f"river-amf: {shorten(f'{name} {verb} {listed}')}")
+            line = f"{name} {verb} {', '.join(map(repr, columns))}"
+            print_line(f"river-amf: {shorten(line)}")
 
 
 def prediction_writer(
@@ -105,7 +103,6 @@ def prediction_writer(
             cells = [uncertainty.lower, uncertainty.upper]
         elif uncertainty:
             cells = [uncertainty.get(y, 0.0) for y in (labels if is_short else [prediction])]
-        target = [record.y] if has_target else []
-        write_row(record.row, *record.kept, *target, prediction, *cells)
+        write_row(record.row, *record.kept, *[record.y] * has_target, prediction, *cells)
 
     return write

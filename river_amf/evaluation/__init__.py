@@ -5,12 +5,12 @@ takes names: those of river's datasets are in `BUNDLED`. `STREAMS` has streams t
 and `TRACKS` these names by the kind of drift.
 """
 
-from river_amf.evaluation.comparison import Comparison, compare
+from river_amf.evaluation.comparison import Comparison, compare, report
 from river_amf.evaluation.loading import load_stream
-from river_amf.evaluation.report import Report, report
 from river_amf.evaluation.streams import Stream
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, TRACKS
 from river_amf.evaluation.usage_errors import EvaluationError
+from river_amf.pages.report_page import Report
 
 __all__ = [
     "BUNDLED",

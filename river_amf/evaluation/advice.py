@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,10 +11,11 @@ import pandas as pd
 from pandas.api import types
 
 from river_amf.evaluation.columns import settle
-from river_amf.evaluation.streams import MAX_LABELS, ROWS, shorten
+from river_amf.evaluation.streams import MAX_LABELS, ROWS, Stream
 from river_amf.evaluation.table_files import Table, numbers_among
 from river_amf.evaluation.usage_errors import option
-from river_amf.inputs.texts import PERIOD, iso_dates, numbers, read_dates
+from river_amf.inputs import texts
+from river_amf.inputs.printing import shorten
 from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 _MANY_ROWS = 100  # rows in which it is odd that all values differ
@@ -28,22 +29,8 @@ _MAX_MARKERS = 5  # distinct texts that may mean missing numbers
 _MAX_UNITS = 3  # of a column, or rows of them under the names of columns
 _MOST_NAMED = 3  # columns in a note
 
-_LAYOUTS = (  # marks of decimals and of thousands, the simplest first
-    ((",", ""), (".", ","), (".", "'")),
-    ((",", "."), (",", "'")),
-)
-_DIGITS = r"(\d{1,3}([,.'\u2019\s]\d{3})+|\d+)?([.,]\d+)?"
-_UNIT = r"(?P<unit>\s+\S{1,6}|[kKMBGT]|[^\W\d_]{2,4}|\s*[%‰°€$£¥₹]\w?)?"
-_MONEY = r"((AUD|BRL|CAD|CHF|CNY|DKK|EUR|GBP|INR|JPY|NOK|NZD|PLN|SEK|USD|[$€£¥₹])\s*)?"
-_AMOUNT = rf"\(?[-+\u2212]?{_MONEY}[-+\u2212]?(?=\.?\d)(?!0\d){_DIGITS}{_UNIT}\)?"
-_CLOCK = r"[-+]?\d+:\d\d(:\d\d(\.\d+)?)?"
-_DURATION = rf"-?\d+ days?(,? {_CLOCK})?|{_CLOCK}|P(\d+[YMWD])*(T(\d+(\.\d+)?[HMS])+)?"
-_DURATION += r"|(\d+ ?[dhms][a-z]* ?){2,}"  # such as 2h 30min
-_SEPARATED = r"[-+\u2212]?(\d{1,3}([.,'\u2019\s]\d{3})+([.,]\d+)?|\d*,\d+)"
-_WORD = r"(\d+|[A-Za-z]{3,9})"
-_OTHER_DATE = (
-    rf"{_WORD}[-./ ]{_WORD}((, |[-./ ])\d+)?(,? \d\d?:\d\d.*)?|\d\d?:\d\d(:\d\d)?|{PERIOD}"
-)
+# marks of decimals and of thousands, the simplest first
+_LAYOUTS = (((",", ""), (".", ","), (".", "'")), ((",", "."), (",", "'")))
 
 
 class Facts(NamedTuple):
@@ -59,7 +46,7 @@ class Facts(NamedTuple):
 
     @property
     def example(self) -> str:
-        """The first odd text."""
+        """The first of these."""
         return shorten(self.odd.iloc[0], 60)
 
 
@@ -67,23 +54,23 @@ def facts_of(table: Table, name: str, values: pd.Series, kind: str, *beside: Any
     """Return the facts about a column as it is settled, and beside it a task and a target."""
     values = values.dropna()
     is_text = kind == "category" and name not in table.texts
-    odd = texts = pd.Series(values.unique() if is_text else [], dtype=object)
-    if len(texts):
-        is_other = numbers(texts, table.layout).isna()
+    odd = distinct = pd.Series(values.unique() if is_text else [], dtype=object)
+    if len(distinct):
+        is_other = texts.numbers(distinct, table.layout).isna()
         if is_other.all():
-            is_other = iso_dates(texts, table.layout).isna()
+            is_other = texts.iso_dates(distinct, table.layout).isna()
             is_other |= is_other.mean() > 0.5  # such as a word among dates
-        odd = texts[is_other]
-    return Facts(table, name, values, texts, odd, *beside)
+        odd = distinct[is_other]
+    return Facts(table, name, values, distinct, odd, *beside)
 
 
 # Rules: what is odd about each of some columns, or None
 
 _Columns = Sequence[Facts]
+_Rule = Callable[[_Columns], str | None]
 
 
 def _match(columns: _Columns, pattern: str) -> bool:
-    """Return whether all texts that are no numbers match a pattern."""
     return all(len(c.odd) > 0 and c.odd.str.fullmatch(pattern).all() for c in columns)
 
 
@@ -96,13 +83,10 @@ def _units(columns: _Columns) -> str | None:
     header = columns[0].table.header
     if not header or _markers(columns) is None:
         return None
-    line = header + 1 + max(c.values.index[c.values.isin(c.odd)].max() for c in columns)
-    if line > header + _MAX_UNITS:
-        return None
-    return (
-        "the first rows have text where others have numbers:"
-        f" --header {header} --skip-rows {line} skips them"
-    )
+    n_rows = max(c.values.index[c.values.isin(c.odd)].max() + 1 for c in columns)
+    text = "the first rows have text where others have numbers"
+    skips = f": --header {header} --skip-rows {header + n_rows} skips them"
+    return text + skips if n_rows <= _MAX_UNITS else None
 
 
 def _markers(columns: _Columns) -> str | None:
@@ -112,16 +96,16 @@ def _markers(columns: _Columns) -> str | None:
         is_rare |= not c.odd.str.contains(r"\w").any()  # such as a point
         if not (0 < len(c.odd) <= _MAX_MARKERS and n_others and is_rare):
             return None
-    texts = dict.fromkeys(text for c in columns for text in c.odd)
-    return f"numbers (or dates) and some text: {option('missing', texts)} reads that as missing"
+    odd = dict.fromkeys(text for c in columns for text in c.odd)
+    return f"numbers (or dates) and some text: {option('missing', odd)} reads that as missing"
 
 
 def _separated(columns: _Columns) -> str | None:
-    for group in _LAYOUTS if _match(columns, _SEPARATED) else ():
+    for group in _LAYOUTS if _match(columns, texts.SEPARATED) else ():
         ways = [
             " ".join(["--decimal=,"] * (decimal == ",") + [option("thousands", mark)] * bool(mark))
             for decimal, mark in group
-            if _are_read(columns, numbers, decimal=decimal, thousands=mark)
+            if _are_read(columns, texts.numbers, decimal=decimal, thousands=mark)
         ]
         if ways:
             reads = " or ".join(ways)
@@ -130,21 +114,19 @@ def _separated(columns: _Columns) -> str | None:
 
 
 def _amounts(columns: _Columns) -> str | None:
-    is_odd = _match(columns, _AMOUNT) and not _separated(columns)
-    if not is_odd or columns[0].odd.str.extract(_AMOUNT)["unit"].nunique() > _MAX_UNITS:
+    is_odd = _match(columns, texts.AMOUNT) and not _separated(columns)
+    if not is_odd or columns[0].odd.str.extract(texts.AMOUNT)["unit"].nunique() > _MAX_UNITS:
         return None
-    return (
-        f"values such as {columns[0].example!r} are text: write the number alone, as in 2.5 or"
-        " -2.5, its unit in the name of the column"
-    )
+    helps = "write the number alone, as in 2.5 or -2.5, its unit in the name of the column"
+    return f"values such as {columns[0].example!r} are text: {helps}"
 
 
 def _dates(columns: _Columns) -> str | None:
-    orders = {"": False, " --day-first": True} if _match(columns, _OTHER_DATE) else {}
     fit = [
         way
-        for way, order in orders.items()
-        if _are_read(columns, read_dates, day_first=order, date_format=None)
+        for way in ("", " --day-first")
+        if _match(columns, texts.OTHER_DATE)
+        and _are_read(columns, texts.read_dates, day_first=bool(way), date_format=None)
     ]
     if not fit:
         return None
@@ -155,11 +137,10 @@ def _dates(columns: _Columns) -> str | None:
 
 
 def _durations(columns: _Columns) -> str | None:
-    if not _match(columns, _DURATION):
+    if not _match(columns, texts.DURATION):
         return None
-    return (
-        f"values such as {columns[0].example!r} are durations: write numbers, as of hours, instead"
-    )
+    example = columns[0].example
+    return f"values such as {example!r} are durations: write numbers, as of hours, instead"
 
 
 def _mostly(columns: _Columns) -> str | None:
@@ -170,10 +151,8 @@ def _mostly(columns: _Columns) -> str | None:
     helps = "write them as the others, or leave them empty"
     if len(c.odd) <= _MAX_MARKERS:
         helps = f"{option('missing', c.odd)} reads these as missing"
-    return (
-        f"mostly numbers (or dates), but {n_odd} of {len(c.values)} values are text, such as"
-        f" {c.example!r}: {helps}"
-    )
+    text = f"mostly numbers (or dates), but {n_odd} of {len(c.values)} values are text"
+    return f"{text}, such as {c.example!r}: {helps}"
 
 
 def _sentences(columns: _Columns) -> str | None:
@@ -181,9 +160,8 @@ def _sentences(columns: _Columns) -> str | None:
     is_text = len(c.odd) > 0 and len(c.texts) > len(c.values) / 2
     if not is_text or c.texts[:ROWS].str.count(r"\S+").mean() < _MANY_WORDS:
         return None
-    text = f"values such as {c.example!r} look like text"
     takes = f": {option('text', c.name)} takes a column as a bag of words"
-    return text + takes * (c.task != REGRESSION)
+    return f"values such as {c.example!r} look like text" + takes * (c.task != REGRESSION)
 
 
 def _copies(columns: _Columns) -> str | None:
@@ -197,7 +175,7 @@ def _is_copy(c: Facts, values: pd.Series) -> bool:
     """Return whether values determine a target: one for each label, or all on a line."""
     assert c.target is not None
     pairs = pd.DataFrame({"x": values, "y": c.target.reindex(values.index)}).dropna()
-    n, n_targets = (pairs[name].nunique() for name in ("x", "y"))
+    n, n_targets = pairs.nunique()
     if len(pairs) < _ENOUGH_ROWS:
         return False
     if c.task == CLASSIFICATION:
@@ -230,30 +208,23 @@ def _task(columns: _Columns) -> str | None:
     return f"{span} are taken as numbers: --task classification takes them as labels"
 
 
-def _constant(columns: _Columns) -> str | None:
-    values = columns[0].values
-    return f"all rows have {values.tolist()[0]!r}" if values.nunique() == 1 else None
-
-
 def _order(columns: _Columns) -> str | None:
     values, n = columns[0].values, columns[0].values.nunique()
+    first = values.tolist()[0]
+    if n == 1:
+        return f"all rows have {first!r}"
     is_sorted = values.is_monotonic_increasing or values.is_monotonic_decreasing
     is_grouped = (values != values.shift()).sum() == n and (is_sorted or n <= len(values) / 2)
-    if len(values) < _ENOUGH_ROWS or n < 2 or not is_grouped:
+    if len(values) < _ENOUGH_ROWS or not is_grouped:
         return None
-    return (
-        f"rows are sorted by this target, from {values.tolist()[0]!r} on, so repeating the last one"
-        " scores well: --shuffle mixes the rows of a file that has no order"
-    )
+    why = f"rows are sorted by this target, from {first!r} on, so repeating the last one"
+    return f"{why} scores well: --shuffle mixes the rows of a file that has no order"
 
 
 def _spellings(columns: _Columns) -> str | None:
-    texts = columns[0].texts
-    alike = texts[texts.str.casefold().duplicated(keep=False)] if len(texts) else texts
-    if alike.empty:
-        return None
-    pair = alike[alike.str.casefold() == alike.iloc[0].casefold()][:2]
-    return f"the labels {' and '.join(map(repr, pair))} differ in case alone, and are two"
+    labels, folded = columns[0].texts, columns[0].texts.str.casefold()
+    both = " and ".join(map(repr, labels[folded.isin(folded[folded.duplicated()][:1])][:2]))
+    return f"the labels {both} differ in case alone, and are two" if both else None
 
 
 def _unlike(columns: _Columns) -> str | None:
@@ -268,15 +239,27 @@ def _unlike(columns: _Columns) -> str | None:
 _AS_TEXT = (_separated, _amounts)
 _FEATURES = (_units, _markers, *_AS_TEXT, _dates, _durations, _mostly)
 _DROPPED = (_copies, _counters, _ids)
-_TARGET = (_task, _constant, _order, *_AS_TEXT, _unlike, _spellings)
+_TARGET = (_task, _order, *_AS_TEXT, _unlike, _spellings)
 
 
-def on_features(columns: _Columns, n_features: int) -> Iterator[str]:
+def notes(table: Table, stream: Stream, target: Facts) -> Iterator[str]:
+    """Yield notes on what seems odd about a file, its target and its features."""
+    rows: Any = stream.samples
+    features = [
+        facts_of(table, name, rows.frame[name], kind, stream.task, rows.targets)
+        for name, kind in stream.kinds.items()
+        if name in rows.frame  # dates are several columns
+    ]
+    yield from _on_table(table)
+    yield from (_note([target], rule) for rule in _TARGET if rule([target]))
+    yield from _on_features(features, len(stream.kinds))
+
+
+def _on_features(columns: _Columns, n_features: int) -> Iterator[str]:
     """Yield a note for each rule that fits features, the most useful first."""
     found: dict[Any, list[Facts]] = {rule: [] for rule in (*_FEATURES, _sentences, *_DROPPED)}
     for facts in columns:
-        rule = next((rule for rule in found if rule([facts])), None)
-        if rule is not None:
+        if (rule := next((rule for rule in found if rule([facts])), None)) is not None:
             found[rule].append(facts)
     dropped = {*_DROPPED, *([_sentences] if columns and columns[0].task == REGRESSION else [])}
     is_any_left = sum(len(found[rule]) for rule in dropped) < n_features
@@ -286,42 +269,37 @@ def on_features(columns: _Columns, n_features: int) -> Iterator[str]:
             yield _note(odd, rule) + drops * (rule in dropped and is_any_left)
 
 
-def on_target(facts: Facts) -> Iterator[str]:
-    """Yield the notes on a target."""
-    return (_note([facts], rule) for rule in _TARGET if rule([facts]))
-
-
 def among_numbers(facts: Facts) -> str | None:
     """Return what helps with the texts of a column that is mostly numbers, if it is one."""
-    return next(filter(None, (rule([facts]) for rule in (_units, _markers, _mostly))), None)
+    return _first_of((_units, _markers, _mostly), facts)
 
 
 def help_with(table: Table, column: pd.Series) -> str:
     """Return what helps to read a column as numbers or dates, after a semicolon, if anything."""
     facts = facts_of(table, str(column.name), *settle(column, table))
-    found = next(filter(None, (rule([facts]) for rule in _FEATURES)), None)
-    if len(facts.texts) and _are_read([facts], numbers, decimal="."):
-        found = "--decimal=. reads them"
+    is_read = len(facts.texts) and _are_read([facts], texts.numbers, decimal=".")
+    found = "--decimal=. reads them" if is_read else _first_of(_FEATURES, facts)
     return f"; {found}" if found else ""
 
 
 def doubt(facts: Facts) -> str | None:
     """Return why values are no labels: quantities as text, or texts of which most rows differ."""
-    rules = (*_AS_TEXT, _unlike) if len(facts.texts) > MAX_LABELS else (_unlike,)
-    return next((_note([facts], rule) for rule in rules if rule([facts])), None)
+    found = _first_of((*_AS_TEXT * (len(facts.texts) > MAX_LABELS), _unlike), facts)
+    return found and f"column {shorten(facts.name, 40)!r}: {found}"
 
 
-def _note(columns: _Columns, rule: Callable[[_Columns], str | None]) -> str:
-    """Return the names of columns and what is odd about them, or else about the first."""
+def _first_of(rules: Iterable[_Rule], facts: Facts) -> str | None:
+    return next(filter(None, (rule([facts]) for rule in rules)), None)
+
+
+def _note(columns: _Columns, rule: _Rule) -> str:
     names = ", ".join(repr(shorten(c.name, 40)) for c in columns[:_MOST_NAMED])
     names += f" and {len(columns) - _MOST_NAMED} more" * (len(columns) > _MOST_NAMED)
     return f"column{'s' * (len(columns) > 1)} {names}: {rule(columns) or rule(columns[:1])}"
 
 
-def on_table(table: Table) -> Iterator[str]:
-    """Yield notes on names of columns that seem to be values, and on line breaks in fields."""
-    frame = table.frame
-    names = [*frame] if table.is_text else []
+def _on_table(table: Table) -> Iterator[str]:
+    frame, names = table.frame, [*table.frame] if table.is_text else []
     numeric = numbers_among(names)
     are_values = all(frame[name].eq(re.sub(r"\.\d+$", "", name)).any() for name in names)
     if table.header and (are_values or numeric):
@@ -329,8 +307,8 @@ def on_table(table: Table) -> Iterator[str]:
         yield f"names of columns such as {name!r} look like values: --no-header takes them as such"
     else:
         yield from table.notes
-    texts = frame[[name for name in names if not types.is_numeric_dtype(frame[name])]]
-    broken = texts.map(lambda text: type(text) is str and "\n" in text)
+    words = frame[[name for name in names if not types.is_numeric_dtype(frame[name])]]
+    broken = words.map(lambda text: type(text) is str and "\n" in text)
     if 0 < broken.to_numpy().sum() <= max(1, _MOST_BROKEN * len(frame)):
         row: Any = broken.any(axis="columns").idxmax()
         yield (

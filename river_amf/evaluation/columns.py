@@ -93,13 +93,9 @@ def _numbers(cells: pd.Series, layout: Layout, is_settled: bool) -> pd.Series:
     return numbers(cells[:0] if is_id else cells, layout).reindex(cells.index)
 
 
-def _booleans(cells: pd.Series, layout: Layout, is_settled: bool) -> pd.Series:
-    return cells if types.is_numeric_dtype(cells) else booleans(cells)
-
-
 _READERS: Any = {
     "number": _numbers,
-    "boolean": _booleans,
+    "boolean": lambda cells, *_: cells if types.is_numeric_dtype(cells) else booleans(cells),
     "date": lambda cells, layout, _: iso_dates(cells, layout),
     "category": lambda cells, *_: cells,
 }

@@ -1,8 +1,8 @@
-"""Comparison of models on one stream: a run of each, a table of results, and curves along it."""
+"""Comparison of models on one stream: a run of each, a table of results, curves, and a report."""
 
 from __future__ import annotations
 
-import functools
+import datetime as dt
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -10,37 +10,27 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
-from river.utils.pretty import humanize_bytes
 from tqdm import tqdm
 
-from river_amf.evaluation.loading import read_pairs, read_source
-from river_amf.evaluation.metrics import Metric, make_metrics
-from river_amf.evaluation.models import FORESTS, TASKS, Maker, Model, by_name, of_models
+from river_amf._version import __version__
+from river_amf.evaluation.loading import read_source
+from river_amf.evaluation.metrics import Metric, make_metrics, smaller_is_better
+from river_amf.evaluation.models import FORESTS, TASKS, Model, by_name, of_models
 from river_amf.evaluation.prequential import round_interval, schedule_of, warm_up_model
 from river_amf.evaluation.recording import Run
-from river_amf.evaluation.streams import Sample, Stream, Wait
+from river_amf.evaluation.streams import Stream, Wait, read_pairs
 from river_amf.evaluation.usage_errors import StreamFailure
+from river_amf.explain.formatting import describe
 from river_amf.inputs.printing import printable
+from river_amf.pages.records import moments_of
+from river_amf.pages.report_page import Report
+from river_amf.pages.tables import displayed
 from river_amf.parameters import flag, integer
 from river_amf.state.layout import Task
 
 WINDOWS = 50  # by default, approximately
-TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
-# of the target's unit and any size
-_FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
-_FORMATS |= {"n_samples": ".0f", "us_per_sample": ".1f"}
-
-
-def _attempt(run: Run, make: Maker, samples: Iterable[Sample], **bar: Any) -> None:
-    """Run a model after a copy is warmed up, with a progress bar; its errors go to the status."""
-    with suppress(Exception):  # which the run itself meets again
-        warm_up_model(make(), read_pairs(samples))
-    try:
-        with tqdm(read_pairs(samples), leave=False, **bar) as counted:
-            run.go(make, counted)
-    except Exception as error:
-        if isinstance(error, StreamFailure):
-            raise
+_LONGEST = 300  # characters of a model as code
+_BY_MODEL = ("relevance", "contributions", "reliability", "labels", "confusion", "points", "latest")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,9 +176,17 @@ def compare(
     interrupt = None
     try:
         for name, make in makers.items():
-            bar: Any = {"desc": printable(name), "disable": not progress}
             samples: Any = [({}, y) for y in stream.targets] if name in naive else stream.samples
-            _attempt(runs[name], make, samples, total=stream.n_samples, **bar)
+            with suppress(Exception):  # which the run itself meets again
+                warm_up_model(make(), read_pairs(samples))
+            bar: Any = {"desc": printable(name), "disable": not progress, "leave": False}
+            try:
+                with tqdm(read_pairs(samples), total=stream.n_samples, **bar) as counted:
+                    runs[name].go(make, counted)
+            except StreamFailure:
+                raise
+            except Exception:  # the status has it
+                continue
     except KeyboardInterrupt as error:  # the table reports it
         interrupt = error
     return comparison_of(stream, runs, naive, interrupt)
@@ -201,12 +199,11 @@ def comparison_of(
     interrupt: KeyboardInterrupt | None = None,
 ) -> Comparison:
     """Return the results of models that have run."""
-    metrics = next(iter(runs.values())).metrics
     table = [
         {"model": name, "n_samples": run.n_samples, **run.figures, "status": run.status}
         for name, run in runs.items()
     ]
-    types = {"n_samples": "int64", **dict.fromkeys(metrics, "float64")}
+    types = {"n_samples": "int64", **dict.fromkeys(next(iter(runs.values())).metrics, "float64")}
     rows = [{"model": name, **row} for name, run in runs.items() for row in run.rows]
     columns = dict.fromkeys(("model", *types, *itertools.chain(*rows)))
     curves = pd.DataFrame(rows, columns=[*columns]).astype(types)
@@ -214,21 +211,60 @@ def comparison_of(
     return Comparison(stream.name, by_model, curves, naive_baselines, stream, runs, interrupt)
 
 
-def cell_text(column: str, value: float) -> str:
-    """Return a value as it is displayed in its column, "-" if it is NaN."""
-    if value != value:
-        return "-"
-    if column == "memory":
-        return str(humanize_bytes(round(value)))
-    return format(value, _FORMATS.get(column, ".4f"))
+def report(
+    dataset: Any,
+    models: Mapping[str, Model] | Iterable[Model] | Model | None = None,
+    metrics: Iterable[Metric] | None = None,
+    **options: Any,
+) -> Report:
+    """Run models over one stream, test-then-train, and report what happened along it.
+
+    It takes the parameters of `compare`. By default the models are our plain and our adaptive
+    forest.
+
+    Examples
+    --------
+    >>> from river_amf import evaluation
+    >>> report = evaluation.report("stagger_abrupt", ["adaptive"], limit=6000, seed=1)
+    >>> curve = report.curve("adaptive", "fading_share")
+    >>> bool(curve[5000] < 0.1 < curve[5400])
+    True
+    """
+    comparison = compare(dataset, models, metrics, **options, record=True)
+    return report_of(comparison, options)
 
 
-def displayed(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of results as texts under titles, for a terminal or a page."""
-    texts = {
-        TITLES.get(name, name): table[name].map(
-            printable if name == "status" else functools.partial(cell_text, name)
-        )
-        for name in map(str, table)
+def report_of(comparison: Comparison, options: Mapping[str, Any]) -> Report:
+    """Return the report of a comparison that has recorded its runs."""
+    stream, runs = comparison.stream, comparison.runs
+    assert stream is not None
+    tables = {name: run.tables() for name, run in runs.items() if run.n_samples}
+    skipped = f", and {stream.n_unlabeled:,} without a target skipped" * (stream.n_unlabeled > 0)
+    facts = {
+        "stream": stream.name,
+        "target": stream.target,
+        "task": stream.task,
+        "rows": f"{stream.n_samples:,}{skipped}",
+        **{name: options.get(name) or None for name in ("delay", "batch", "moment")},
+        **{f"model {name}": describe(runs[name].model)[:_LONGEST] for name in tables},
+        "seed": options.get("seed"),
+        "version": f"river_amf {__version__}",
+        "date": f"{dt.datetime.now():%Y-%m-%d %H:%M}",
     }
-    return pd.DataFrame(texts).rename(index=lambda name: printable(str(name))).rename_axis(None)
+    return Report(
+        name=stream.name,
+        task=stream.task,
+        drifts=tuple(place for place in stream.drifts if place < stream.n_samples),
+        table=comparison.table,
+        naive_baselines=comparison.naive_baselines,
+        facts={name: str(fact) for name, fact in facts.items() if fact is not None},
+        window=next(iter(runs.values())).window,
+        columns=stream.columns() if stream.target and stream.kinds else None,
+        moments=moments_of(stream.kinds, stream.samples),
+        curves=comparison.curves,
+        errors=[*filter(smaller_is_better, map(str, comparison.table))],
+        **{
+            kind: {name: of_model[kind] for name, of_model in tables.items() if kind in of_model}
+            for kind in _BY_MODEL
+        },
+    )

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import copy
 import datetime as dt
 import itertools
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -22,33 +21,13 @@ from river.datasets import base
 from river_amf.evaluation import advice
 from river_amf.evaluation.columns import settle
 from river_amf.evaluation.models import ModelsOfTask
-from river_amf.evaluation.streams import (
-    ROWS,
-    Sample,
-    Stream,
-    TableRows,
-    is_quantity,
-    shorten,
-    task_of_values,
-)
-from river_amf.evaluation.table_files import (
-    LAYOUT,
-    OPTIONS,
-    STANDARD_INPUT,
-    Table,
-    given,
-    read_table,
-)
+from river_amf.evaluation.streams import ROWS, Stream, TableRows, read_pairs, task_of
+from river_amf.evaluation.table_files import LAYOUT, OPTIONS, Table, given, read_table
 from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream
-from river_amf.evaluation.usage_errors import (
-    EvaluationError,
-    StreamFailure,
-    error_line,
-    split_list,
-    suggest,
-)
+from river_amf.evaluation.usage_errors import EvaluationError, split_list, suggest
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import as_category, is_missing, shown
+from river_amf.inputs.printing import shorten
 from river_amf.inputs.texts import numbers
 from river_amf.parameters import one_of
 from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
@@ -77,7 +56,7 @@ def load_stream(
     source
         A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file or a pipe; or `"-"`
         for standard input, whose first 1000 rows settle what columns hold; later ones are read as
-        they come. A file is CSV (with the three header lines of Orange or without), ARFF, JSON
+        they come. A file is CSV (with the header of Orange or R, too), ARFF, JSON
         (objects in an array or in lines, or columns) or parquet (which takes pyarrow), and may be
         compressed: gzip, bz2, xz, zstd (from Python 3.14 on), or a zip archive of one file. All
         options but `limit` are for files only.
@@ -131,19 +110,17 @@ def load_stream(
     if (unknown := next((name for name in options if name not in OPTIONS), None)) is not None:
         raise TypeError(f"there is no option {unknown!r} ({suggest(unknown, [*OPTIONS])})")
     chosen, options = given(options), OPTIONS | options
-    task, text, shuffle = options["task"], options["text"], options["shuffle"]
+    task, text, shuffle, missing = (options[n] for n in ("task", "text", "shuffle", "missing"))
     _check_task("task", task)
-    if isinstance(missing := options["missing"], str):
+    if isinstance(missing, str):
         raise EvaluationError(f"missing must be a list of texts, such as ['-9'], got {missing!r}")
     if (options["date_format"] or options["day_first"]) and not options["dates"]:
         raise EvaluationError("date_format and day_first are for the columns in dates: choose some")
     names = {name.lower(): name for name in (*STREAMS, *BUNDLED)}
     if name := names.get(str(source).lower()):
-        dataset = STREAMS[name] if name in STREAMS else getattr(datasets, name)()
-        stream = _read_dataset(dataset, limit)
-        for option in given(chosen | {"target": target, "categorical": categorical}):
-            if option != "task":
-                raise EvaluationError(f"{option} can only be chosen for a file, not for {name}")
+        stream = _read_dataset(STREAMS.get(name) or getattr(datasets, name)(), limit)
+        if others := {*given(chosen | {"target": target, "categorical": categorical})} - {"task"}:
+            raise EvaluationError(f"{min(others)} can only be chosen for a file, not for {name}")
         if task not in (None, stream.task):
             raise EvaluationError(f"{stream.name} is a stream for {stream.task}, not for {task}")
         return stream
@@ -158,8 +135,8 @@ def load_stream(
     (target, *features), guess = _choose_columns(table, target, texts, drop)
     chosen_task, (task, kind, facts) = task, _settle_target(table, target, task, limit)
     kinds = {target: kind, **dict.fromkeys(features)}
-    stream = _Reader(table, target, kinds, text, keep, task, guess=guess).stream(limit)
-    for line in _notes(table, stream, facts._replace(task=None if chosen_task else task)):
+    stream = _stream_of(table, kinds, text, keep, task, limit=limit, guess=guess)
+    for line in advice.notes(table, stream, facts._replace(task=None if chosen_task else task)):
         warnings.warn(shorten(f"{stream.name}: {line}"), stacklevel=2)
     return stream
 
@@ -180,15 +157,14 @@ def _open_table(
         return split_names([*texts, *keep, *dates, *facts.get("texts", ()), goal], names)
 
     path = Path(source)
-    if str(path) != STANDARD_INPUT and not os.path.exists(path):
+    if str(path) != "-" and not os.path.exists(path):
         hint = "" if path.suffix else f" ({suggest(str(path), (*BUNDLED, *STREAMS))})"
         raise EvaluationError(f"no stream or file {str(path)!r}{hint}")
     table = read_table(path, {name: options[name] for name in LAYOUT}, n_rows, as_text)
     names = [*table.frame]
     drop, keep, dates, texts = (split_names(c, names) for c in (drop, keep, dates, texts))
     _check_columns((*drop, *keep), names, table.name)
-    layout = table.layout | {"dates": dates}
-    table = table._replace(layout=layout, texts=[*table.texts, *texts])
+    table = table._replace(layout=table.layout | {"dates": dates}, texts=[*table.texts, *texts])
     return table, [*drop, *table.ignored], keep
 
 
@@ -210,93 +186,82 @@ def load_features(
 ) -> tuple[Stream, list[str]]:
     """Read a file for a saved model, with the options and kinds of columns it was learned with."""
     # A target that is missing is None. The second result are the names of the file's columns.
-    target, kinds, text = reading["target"], dict(reading["kinds"]), reading.get("text")
+    target, text, saved = reading["target"], reading.get("text"), dict(reading["kinds"])
     texts = [target, *([] if text is None else [text])]
-    texts += [name for name, kind in kinds.items() if kind == "category"]
+    texts += [name for name, kind in saved.items() if kind == "category"]
     options = {**OPTIONS, **reading, "drop": (), "keep": keep}
-    table, _, keep = _open_table(source, None, options, texts, target)
-    names = [*table.frame]
-    kinds = {name: kinds.get(name) for name in names if name in (kinds or names)}
-    kinds |= {target: "category"} | ({text: "category"} if text in names else {})
-    table = table._replace(texts=texts)
-    return _Reader(table, target, kinds, text, keep, is_labeled=False).stream(None), names
+    table, ignored, keep = _open_table(source, None, options, texts, target)
+    names = [name for name in map(str, table.frame) if name not in ignored]
+    kinds = {target: "category"} | {n: saved.get(n) for n in names if n in (saved or names)}
+    kinds |= {name: "category" for name in texts if name in (target, *names)}
+    return _stream_of(table._replace(texts=texts), kinds, text, keep, is_labeled=False), names
 
 
-@dataclass
-class _Reader:
-    """Reads the rows of a table; once the kinds of columns are settled, later values must fit."""
+def _stream_of(
+    table: Table,
+    kinds: dict[str, str | None],
+    text: str | None,
+    keep: Sequence[str],
+    task: Task = CLASSIFICATION,
+    *,
+    limit: int | None = None,
+    guess: str | None = None,
+    is_labeled: bool = True,
+) -> Stream:
+    """Return the rows of a table as a stream; rows without a target only if not `is_labeled`."""
+    # `kinds` are those of the target and the features. They are None until they are settled by the
+    # first rows, which later ones must fit.
+    target = next(iter(kinds))
+    wanted = "which held {}s before" if is_labeled else "but the model takes {}s"
 
-    table: Table
-    target: str
-    kinds: dict[str, str | None]  # of the target and the features, None until it is settled
-    text: str | None
-    keep: Sequence[str]
-    task: Task = CLASSIFICATION
-    is_labeled: bool = True  # whether rows without a target are left out
-    guess: str | None = None
+    def settled(column: pd.Series) -> pd.Series:
+        kind = kinds[str(column.name)]
+        try:
+            values, kinds[str(column.name)] = settle(column, table, kind, wanted.format(kind))
+        except EvaluationError as error:
+            raise EvaluationError(f"{error}{advice.help_with(table, column)}") from error
+        return values
 
-    def _read(self, frame: pd.DataFrame) -> TableRows:
-        """Return samples, and settle the kinds of columns."""
+    def read(frame: pd.DataFrame) -> TableRows:
         targets, n_rows = pd.Series(None, frame.index, dtype=object), len(frame)
-        if self.target in frame:
-            targets = self._settle(frame[self.target])
-        if self.is_labeled:
+        if target in frame:
+            targets = settled(frame[target])
+        if is_labeled:
             frame, targets = frame[targets.notna()], targets.dropna().infer_objects()
             if types.is_float_dtype(targets):  # as missing ones among whole numbers make them
                 targets = pd.to_numeric(targets, downcast="integer")
         else:
             targets = targets.astype(object).where(targets.notna(), None)
-        targets = targets.astype(np.float64) if self.task == REGRESSION else targets
-        features = {name: self._settle(frame[name]) for name in self.kinds if name != self.target}
+        targets = targets.astype(np.float64) if task == REGRESSION else targets
+        features = {name: settled(frame[name]) for name in kinds if name != target}
         columns = pd.DataFrame(features, frame.index)
-        if "date" in self.kinds.values():
+        if "date" in kinds.values():
             columns = dates.of_frame(frames.read_frame(columns)).to_native()
-        kept = frame[[*self.keep]]
-        if not self.table.is_text:
+        kept = frame[[*keep]]
+        if not table.is_text:
             kept = kept.astype(object).where(kept.notna(), None).map(as_category)
-        return TableRows(columns, targets, self.text, kept, n_rows - len(frame))
+        return TableRows(columns, targets, text, kept, n_rows - len(frame))
 
-    def _settle(self, column: pd.Series) -> pd.Series:
-        name = str(column.name)
-        kind = self.kinds[name]
-        wanted = f"which held {kind}s before" if self.is_labeled else f"but the model takes {kind}s"
-        try:
-            values, self.kinds[name] = settle(column, self.table, kind, wanted)
-        except EvaluationError as error:
-            helps = advice.help_with(self.table, column)
-            raise EvaluationError(f"{error}{helps}") from error
-        return values
-
-    def stream(self, limit: int | None) -> Stream:
-        """Return the stream of the first rows and of those to come."""
-        table, rows = self.table, self._read(self.table.frame[:limit])
-        is_open = table.later is not None and (limit is None or len(table.frame) < limit)
-        return Stream(
-            Path(table.name).name,
-            rows,
-            rows.n_unlabeled,
-            self.task,
-            self.target,
-            self.text,
-            {k: str(v) for k, v in self.kinds.items() if k not in (self.target, self.text)},
-            keep=tuple(self.keep),
-            guess=self.guess,
-            later=map(self._read, table.later or ()) if is_open else None,
-        )
+    rows = read(table.frame[:limit])
+    is_open = table.later is not None and (limit is None or len(table.frame) < limit)
+    later = map(read, table.later or ()) if is_open else None
+    of_features = {name: str(kind) for name, kind in kinds.items() if name not in (target, text)}
+    about: Any = {"kinds": of_features, "keep": tuple(keep), "guess": guess, "later": later}
+    return Stream(Path(table.name).name, rows, rows.n_unlabeled, task, target, text, **about)
 
 
 def _choose_columns(
     table: Table, target: str | None, chosen: Sequence[str], drop: Sequence[str]
 ) -> tuple[list[str], str | None]:
-    """Return the names of the target and the features, and how the target is guessed; or raise."""
+    """Return the names of the target and the features, and how the target is guessed."""
     names = [column for column in map(str, table.frame) if column not in drop]
     guess = None
     if not names:
         raise EvaluationError(f"{table.name} has no column that is not dropped")
     if target is None:
         target = table.target or str(guess_target(names))
-        guess = "by its name" if target.lower() in _TARGETS else "the last column"
-        guess = "by its role" if table.target else guess
+        by_name = "by its name" if target.lower() in _TARGETS else "the last column"
+        guess = "by its role" if table.target else by_name
     _check_columns([target], names, table.name, "target column")
     features = [column for column in names if column != target]
     if not features:
@@ -312,54 +277,34 @@ def _choose_columns(
 def _settle_target(
     table: Table, target: str, task: Task | None, limit: int | None
 ) -> tuple[Task, str, advice.Facts]:
-    """Return the task, the kind of the target, and facts about it; or raise EvaluationError."""
+    """Return the task, the kind of the target, and facts about it."""
     name, column = table.name, table.frame[target]
     labels, kind = settle(column, table)
     facts = advice.facts_of(table, target, labels, kind)
-    doubt = advice.doubt(facts)
-    if doubt and task != CLASSIFICATION:
+    if task != CLASSIFICATION and (doubt := advice.doubt(facts)):
         raise EvaluationError(f"{name}: {doubt}; --task classification takes them as labels")
     if labels[:limit].isna().all():
         raise EvaluationError(
             f"no row of {name} has a label: its column {target!r} is empty; --target names another"
         )
-    odd = advice.among_numbers(facts)
-    values = numbers(facts.texts, table.layout) if odd else labels
-    task = task or (REGRESSION if is_quantity(values.dropna()) else CLASSIFICATION)
-    if task == CLASSIFICATION:
-        texts = pd.Series(column.unique(), dtype=object)
-        has_zeros = table.is_text and texts.str.match(r"0\d").any()  # such as 007
-        is_category = has_zeros or kind not in ("number", "boolean")
-        return task, "category" if is_category else kind, facts
-    if kind not in ("number", "boolean"):
-        helps = f"{odd or advice.help_with(table, column)[2:]}; ".lstrip("; ")
+    values = numbers(facts.texts, table.layout) if advice.among_numbers(facts) else labels
+    task = task or task_of(values.dropna())
+    if kind in ("number", "boolean"):
+        texts = pd.Series(column.unique() if table.is_text else [], dtype=object)
+        has_zeros = task == CLASSIFICATION and texts.str.match(r"0\d").any()  # such as 007
+        return task, "category" if has_zeros else kind, facts
+    if task == REGRESSION:
+        helps = f"{advice.help_with(table, column)[2:]}; ".lstrip("; ")
         wanted = f"but regression predicts numbers: {helps}--task classification takes labels"
-        _, kind = settle(column[:limit], table, "number", wanted)
-    return task, kind, facts
-
-
-def _notes(table: Table, stream: Stream, target: advice.Facts) -> Iterator[str]:
-    """Yield notes on what seems odd about a file, at most one of a kind."""
-    assert isinstance(stream.samples, TableRows)
-    frame = stream.samples.frame
-    features = [
-        advice.facts_of(table, name, frame[name], kind, stream.task, stream.samples.targets)
-        for name, kind in stream.kinds.items()
-        if name in frame  # dates are several columns
-    ]
-    yield from advice.on_table(table)
-    yield from advice.on_target(target)
-    yield from advice.on_features(features, len(stream.kinds))
+        return task, settle(column[:limit], table, "number", wanted)[1], facts
+    return task, "category", facts
 
 
 def _check_columns(
     chosen: Iterable[Any], names: Sequence[str], where: str, noun: str = "column"
 ) -> None:
-    """Raise EvaluationError for a column that does not exist."""
-    for column in chosen:
-        if column not in names:
-            hint = suggest(str(column), names)
-            raise EvaluationError(f"{where} has no {noun} {column!r} ({hint})")
+    if (odd := next((column for column in chosen if column not in names), None)) is not None:
+        raise EvaluationError(f"{where} has no {noun} {odd!r} ({suggest(str(odd), names)})")
 
 
 # Datasets of river, and the streams of `tracks.py`
@@ -371,7 +316,6 @@ _PARTS: dict[type, Callable[[dt.datetime], dict[str, int]]] = {
 
 
 def _read_dataset(dataset: base.Dataset, limit: int | None) -> Stream:
-    """Return the samples of a dataset of river's, in memory."""
     name = dataset.name if isinstance(dataset, DriftStream) else type(dataset).__name__
     if limit is None and isinstance(dataset, base.SyntheticDataset) and not dataset.n_samples:
         raise EvaluationError(f"{name} is endless; set a limit")
@@ -382,8 +326,7 @@ def _read_dataset(dataset: base.Dataset, limit: int | None) -> Stream:
     first = samples[0][0] if samples else {}
     kinds = {str(k): "category" if isinstance(v, str) else "number" for k, v in first.items()}
     task = REGRESSION if dataset.task == base.REG else CLASSIFICATION
-    drifts = getattr(dataset, "drifts", ())
-    return Stream(name, samples, task=task, kinds=kinds, drifts=drifts)
+    return Stream(name, samples, 0, task, kinds=kinds, drifts=getattr(dataset, "drifts", ()))
 
 
 # Everything else that is accepted as a stream
@@ -414,7 +357,7 @@ def read_source(
         raise EvaluationError(
             f"{stream.name} has no labeled samples; note that a generator can be read only once"
         )
-    targets, suggested = stream.targets, stream.task or task_of_values(stream.targets)
+    targets, suggested = stream.targets, stream.task or task_of(stream.targets)
     if task is None and of_models is not None and not isinstance(targets[0], str | bool | np.bool_):
         # numbers may be labels: the models decide, but for a column of quantities
         has_quantities = suggested == REGRESSION and (is_stream or stream.target is not None)
@@ -423,15 +366,12 @@ def read_source(
 
 
 def _in_memory(dataset: Any, limit: int | None, target: Any) -> Stream:
-    """Return a stream of a dataset of river, of pairs or of a table."""
     if isinstance(dataset, base.Dataset) and target is None:
         return _read_dataset(dataset, limit)
-    X, y, name = dataset, target, type(dataset).__name__
-    if isinstance(dataset, tuple) and len(dataset) == 2 and _table_of(dataset[0]) is not None:
-        X, y = dataset
-    table = _table_of(X)
-    column: Any = None
-    no_task: Any = ""  # `read_source` chooses it
+    is_pair = isinstance(dataset, tuple) and len(dataset) == 2
+    X, y = dataset if is_pair and _table_of(dataset[0]) is not None else (dataset, target)
+    table, column = _table_of(X), cast(Any, None)
+    name, no_task = type(dataset).__name__, cast(Any, "")  # `read_source` chooses it
     if table is None:
         if y is not None or not isinstance(X, Iterable):
             raise EvaluationError(
@@ -467,17 +407,3 @@ def _table_of(X: Any) -> Any:
         X = pd.DataFrame(X).infer_objects()
     native = nw.from_native(X, allow_series=True, pass_through=True)
     return native if isinstance(native, nw.DataFrame | nw.Series) else None
-
-
-def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
-    """Yield the samples; raise StreamFailure at one that is not a pair, or if the stream raises."""
-    try:
-        for n, sample in enumerate(samples, start=1):
-            if not isinstance(sample, tuple | list) or len(sample) != 2:
-                raise StreamFailure(f"sample {n} must be a pair (x, y), got {shown(sample)}")
-            x, y = sample
-            yield copy.copy(x), y  # as a model may change it
-    except EvaluationError:
-        raise
-    except Exception as error:
-        raise StreamFailure(f"the stream cannot be read: {error_line(error)}") from error

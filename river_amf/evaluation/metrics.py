@@ -26,8 +26,6 @@ Metric = metrics.base.Metric | type[metrics.base.Metric] | str
 Metrics = Mapping[str, metrics.base.Metric]
 
 _KINDS: Any = {CLASSIFICATION: ClassificationMetric, REGRESSION: RegressionMetric}
-
-
 _LEAST = 1e-15  # probability, as in river
 
 

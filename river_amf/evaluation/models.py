@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -52,7 +50,6 @@ class ModelsOfTask:
         return functools.partial(self._make, make)
 
     def _baseline(self, name: str, stream: streams.Stream, seed: int | None) -> Maker:
-        """Return the function that makes a baseline, or raise EvaluationError."""
         makers = self.models(seed)
         if name in MISSING:
             raise EvaluationError(f"model {name!r} {MISSING[name]}")
@@ -71,7 +68,6 @@ class ModelsOfTask:
         return functools.partial(forest.clone, {"absent": "zero"})
 
     def _refusal(self, name: str, other: Any, stream: streams.Stream) -> str:
-        """Return why there can be no model of the other task, and what can be done."""
         reason = ""
         if self.task == REGRESSION and stream.target is not None:
             reason = f", as {stream.target!r} holds numbers such as {stream.targets[0]:g}"
@@ -86,7 +82,6 @@ class ModelsOfTask:
         return self.kind.__name__.lower()
 
     def _make(self, make: Maker) -> base.Estimator:
-        """Return a new model, or raise EvaluationError if there is none, or none for the task."""
         try:
             model = make()
             if not isinstance(model, self.kind):
@@ -97,21 +92,18 @@ class ModelsOfTask:
 
 
 _CLASSIFIERS = ModelsOfTask(
-    task=CLASSIFICATION,
-    kind=base.Classifier,
-    models=baselines.classifiers,
-    usual=(
-        *("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf"),
-        *FORESTS,
-    ),
-    naive_baselines=("last-class", "majority"),
+    CLASSIFICATION,
+    base.Classifier,
+    baselines.classifiers,
+    ("last-class", "majority", "gaussian-nb", "knn", "logistic", "hoeffding-gain", "arf", *FORESTS),
+    ("last-class", "majority"),
 )
 _REGRESSORS = ModelsOfTask(
-    task=REGRESSION,
-    kind=base.Regressor,
-    models=baselines.regressors,
-    usual=("last-value", "mean", "linear", "knn", "hoeffding", "arf", *FORESTS),
-    naive_baselines=("last-value", "mean"),
+    REGRESSION,
+    base.Regressor,
+    baselines.regressors,
+    ("last-value", "mean", "linear", "knn", "hoeffding", "arf", *FORESTS),
+    ("last-value", "mean"),
 )
 TASKS = {of_task.task: of_task for of_task in (_CLASSIFIERS, _REGRESSORS)}
 
@@ -134,12 +126,10 @@ def by_name(models: Any) -> dict[str, Any]:
         wanted = "a model, the name of one, or a dict or list of these, or None"
         raise EvaluationError(f"models must be {wanted}, got {shown(models)}")
     if not isinstance(models, Mapping):
-        models, counts = list(models), Counter[str]()
-        names = [*map(_name_of, models)]
-        for place, name in enumerate(names):
-            counts[name] += 1
-            names[place] += f" {counts[name]}" * (counts[name] > 1)
-        models = dict(zip(names, models, strict=True))
+        models, counts, unnamed = {}, Counter[str](), models
+        for model in unnamed:
+            counts[name := _name_of(model)] += 1
+            models[f"{name} {counts[name]}" if counts[name] > 1 else name] = model
     if not models:
         raise EvaluationError("models is empty; pass None to run the usual baselines")
     named = {str(name): m.lower() if isinstance(m, str) else m for name, m in models.items()}
@@ -158,23 +148,3 @@ def _name_of(model: Any) -> str:
         is_baseline = model.func is make_baseline
         return str(model.args[1]) if is_baseline else _name_of(model.func)
     return str(getattr(model, "__name__", type(model).__name__))
-
-
-def describe(model: Any) -> str:
-    """Return a model as code, with the parameters that differ from their defaults."""
-    if isinstance(model, compose.Pipeline):
-        return " | ".join(map(describe, model.steps.values()))
-    if isinstance(model, compose.TransformerUnion):
-        return f"({' + '.join(map(describe, model.transformers.values()))})"
-    if not isinstance(model, base.Base):
-        text = str(getattr(model, "__name__", shown(model)))
-        return re.sub("( object)? at 0x[0-9a-fA-F]+", "", text)
-    kind, default = type(model), None
-    with suppress(Exception):  # of a class that needs arguments
-        default = kind()
-    arguments = []
-    for name in inspect.signature(kind).parameters:
-        text = describe(getattr(model, name, None))
-        if text != describe(getattr(default, name, None)):
-            arguments.append(f"{name}={text}")
-    return f"{kind.__name__}({', '.join(arguments)})"

@@ -77,7 +77,7 @@ def schedule_of(
     for name, wait in {"delay": delay, "batch": batch}.items():
         if isinstance(wait, dt.timedelta):
             wait = f"{wait // dt.timedelta(microseconds=1)}us"
-        if (match := re.fullmatch(r"(\d+)(us|s|min|h|d|w|)", str(wait))) is None:
+        if (match := re.fullmatch(rf"(\d+)({'|'.join(_UNITS)})", str(wait))) is None:
             wanted = "an integer >= 0 or a duration such as 1d, 12h, 90min or 30s"
             raise EvaluationError(f"{name} must be {wanted}, got {wait!r}")
         places = _times(stream, moment) if match[2] else range(2**62)
@@ -92,7 +92,7 @@ def schedule_of(
 
 
 def _times(stream: Stream, moment: str | None) -> list[int]:
-    """Return the times of samples since a Monday, in microseconds, or raise EvaluationError."""
+    """Return the times of samples since a Monday, in microseconds."""
     dates = [name for name, kind in stream.kinds.items() if kind == "date"]  # of a file
     name = dates[0] if moment is None and len(dates) == 1 else moment
     if name is None or (dates and name not in dates):
@@ -130,9 +130,8 @@ def predictor(model: Any) -> Callable[[int, Features], tuple[Any, Any, float]]:
                 has_proba = False
             else:
                 proba = dict(answer or {})  # the model may change what it has returned
-                if is_derived:
-                    return most_probable(proba), proba, seconds
-                return timed(n, model.predict_one, x)[0], proba, seconds
+                label = most_probable(proba) if is_derived else timed(n, model.predict_one, x)[0]
+                return label, proba, seconds
         prediction, seconds = timed(n, model.predict_one, x)
         return prediction, timed(n, interval_of, x)[0] if has_interval else None, seconds
 
@@ -180,8 +179,7 @@ def most_probable(proba: dict[Label, float]) -> Label | None:
 
 def warm_up_model(model: base.Estimator, samples: Iterable[Sample]) -> None:
     """Let a copy of a model learn a sample, and compile all kernels for its kind of forest."""
-    for _ in test_then_train(model, itertools.islice(samples, 1)):
-        pass
+    list(test_then_train(model, itertools.islice(samples, 1)))
     kernels.compile_kernels(kernels.kinds_in_use())
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -15,8 +16,9 @@ from pandas.api import types
 from river import base
 from river.feature_extraction import BagOfWords
 
-from river_amf.inputs.kinds import as_category, is_real
-from river_amf.inputs.printing import printable
+from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
+from river_amf.inputs.kinds import as_category, is_real, shown
+from river_amf.inputs.printing import printable, shorten
 from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 Label = base.typing.ClfTarget
@@ -190,9 +192,7 @@ class Stream:
         """
         rows, targets = self.samples, pd.Series(self.targets, dtype=object).infer_objects()
         frame = rows.frame if isinstance(rows, TableRows) else pd.DataFrame([x for x, _ in rows])
-        kinds: dict[Any, str] = {**self.kinds}
-        if self.text in frame:
-            kinds[self.text] = "words"
+        kinds: dict[Any, str] = {**self.kinds} | {n: "words" for n in [self.text] if n in frame}
         columns: Any = {n: frame.get(n, frame.get(f"{n}.days")) for n in kinds or frame}
         lines = []
         for name, values in (columns | {self.target or "target": targets}).items():
@@ -214,29 +214,34 @@ def _counted(n: int, noun: str) -> str:
     return f"{n} {noun if n == 1 else plural}"
 
 
-def shorten(text: str, length: int = 200) -> str:
-    """Return a text without its middle, if it is too long."""
-    half = (length - 3) // 2
-    return text if len(text) <= length else f"{text[:half]}...{text[-half:]}"
+def task_of(targets: Any) -> Task:
+    """Return the task that targets suggest: regression for quantities, as are fractions.
 
-
-def is_quantity(values: pd.Series) -> bool:
-    """Return whether there are fractions, more than 50 integers, or 21 that are no labels.
-
-    These do not begin at 0 or 1, and fill half of their range, as scores and years do, or differ in
-    most rows.
+    So are more than 50 integers, or 21 that do not begin at 0 or 1, and fill half of their range,
+    as scores and years do, or differ in most rows.
     """
+    values = pd.Series(targets)
+    is_object = values.dtype == object
+    if is_object and all(is_real(y) and not isinstance(y, bool | np.bool_) for y in values):
+        values = values.astype(float)
     if not types.is_numeric_dtype(values) or types.is_bool_dtype(values):
-        return False
+        return CLASSIFICATION
     finite = values[np.isfinite(values)]
     n, low, high = finite.nunique(), finite.min(), finite.max()
     is_dense = 2 * n >= min(high - low, len(finite))
     is_odd = n > MAX_LABELS or (n > _FEW_LABELS and low not in (0, 1) and is_dense)
-    return bool((finite % 1 != 0).any() or is_odd)
+    return REGRESSION if is_odd or (finite % 1 != 0).any() else CLASSIFICATION
 
 
-def task_of_values(values: Sequence[Any]) -> Task:
-    """Return the task that targets in memory suggest; texts are labels."""
-    if not all(is_real(value) and not isinstance(value, bool | np.bool_) for value in values):
-        return CLASSIFICATION
-    return REGRESSION if is_quantity(pd.Series([*map(float, values)])) else CLASSIFICATION
+def read_pairs(samples: Iterable[Any]) -> Iterator[Sample]:
+    """Yield the samples; raise StreamFailure at one that is not a pair, or if the stream raises."""
+    try:
+        for n, sample in enumerate(samples, start=1):
+            if not isinstance(sample, tuple | list) or len(sample) != 2:
+                raise StreamFailure(f"sample {n} must be a pair (x, y), got {shown(sample)}")
+            x, y = sample
+            yield copy.copy(x), y  # as a model may change it
+    except EvaluationError:
+        raise
+    except Exception as error:
+        raise StreamFailure(f"the stream cannot be read: {error_line(error)}") from error

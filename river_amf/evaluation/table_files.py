@@ -9,12 +9,11 @@ import importlib.util
 import io
 import itertools
 import json
-import lzma
 import re
+import statistics
 import sys
 import warnings
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -24,12 +23,11 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from river_amf.evaluation.streams import ROWS, shorten
+from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.mismatch import MISSING_TEXTS
+from river_amf.inputs.printing import shorten
 from river_amf.inputs.texts import ID
-
-STANDARD_INPUT = "-"
 
 # How a file is laid out: arguments of `load_stream`, of which None is detected.
 Layout = dict[str, Any]
@@ -42,7 +40,6 @@ LAYOUT: Layout = {
 }
 OPTIONS = LAYOUT | {"drop": (), "keep": (), "text": None, "task": None, "shuffle": None}
 
-_UNREADABLE = OSError, EOFError, ValueError, TypeError, LookupError, RuntimeError
 _SAMPLE = 2**17 - 1  # characters to find the separator in; the csv module takes no longer fields
 _SAMPLE_ROWS = 100
 _SEPARATORS = "\t|;,"  # the rarest in texts first
@@ -73,6 +70,8 @@ _QUOTED = r"""(?m)(^|,)[ \t]*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)")[ \t
 # the kinds and the roles of columns, in the second and the third line of a file of Orange
 _KINDS = r"(c|continuous|n|numeric|d|discrete|s|string|t|time)|\S+( \S+)+"
 _ROLES = r"(class|c|meta|m|ignore|i|weight|w)?( ?\S+=.*)?"
+_PREFIXED = r"([cmiw]?)([CDNST]?)#(.+)"  # both, before a name in its only header line
+_OF_R = "row.names"
 
 MISSING = MISSING_TEXTS - {"-"}  # which may be a label
 _Chooser = Callable[[Sequence[str], Mapping[str, Any]], Collection[str]]
@@ -102,7 +101,7 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
     """Read a file, or the first rows of standard input; `as_text` chooses columns by name."""
     separator, encoding = layout["separator"], layout["encoding"] or "utf-8-sig"
     layout = layout | {"separator": separator and _NAMED.get(separator.lower(), separator)}
-    is_input = str(path) == STANDARD_INPUT
+    is_input = str(path) == "-"
     name = "standard input" if is_input else str(path)
     options, facts, blocks = dict[str, Any](), dict[str, Any](), None
     clean: Any = functools.partial(_without_comments, mark=layout["comment"])
@@ -132,29 +131,38 @@ def read_table(path: Path, layout: Layout, n_rows: int | None, as_text: _Chooser
                     missing = [*MISSING, *layout["missing"]]
                     options |= _number_options(file, options, missing, as_text, facts)
             frame = _read_csv(file, options | {"nrows": n_rows})
+            if kind == "CSV" and 0 < frame.iloc[:, -1].isin(("", np.nan)).mean() < 1:
+                file.seek(0)
+                short = _odd_row(file, options | {"nrows": n_rows}, 0, -1)
+                facts["notes"] = [*facts.get("notes", ()), *filter(None, [short])]
         frame = frame.set_axis([*map(str, frame)], axis="columns")[:n_rows]
     names = [*frame]
     unnamed = [column for column in names if options and column.startswith("Unnamed: ")]
-    empty = [column for column in unnamed if frame[column].isin(("", np.nan)).all()]
-    frame = frame.drop(columns=empty)
+    frame = frame.drop(columns=[n for n in unnamed if frame[n].isin(("", np.nan)).all()])
     options |= {"header": None, "names": names, "skiprows": None} if options else {}
 
-    def read(block: str, n: int) -> pd.DataFrame:
-        file = io.StringIO(block, "")
-        return _read_csv(clean(file), options, n) if options else _read_json(name, file, n)
+    def later(blocks: Iterator[str]) -> Iterator[pd.DataFrame]:
+        n = len(frame)
+        with _reading(name):
+            while n != n_rows and (block := next(blocks, None)):
+                file = clean(io.StringIO(block, ""))
+                rows = _read_csv(file, options, n) if options else _read_json(name, file, n)
+                rows.index += n
+                rows = rows.reindex(columns=frame.columns)[: n_rows and n_rows - n]
+                n += len(rows)
+                yield rows
 
-    later = None if blocks is None else _later(name, blocks, frame, read, n_rows)
-    return Table(name, frame, layout, bool(options), later, **facts)
+    rest = None if blocks is None else later(blocks)
+    return Table(name, frame, layout, bool(options), rest, **facts)
 
 
 def _open(name: str, path: Path, stack: ExitStack) -> Any:
-    """Return the bytes of a file, decompressed by what they are; of standard input as they come."""
+    """Return the bytes of a file, decompressed by what they are; text from a pipe as it comes."""
     is_input = name != str(path)
     if is_input and sys.stdin is None:
         raise EvaluationError("standard input is closed")
     data: Any = sys.stdin.buffer if is_input else stack.enter_context(open(path, "rb"))  # noqa: SIM115
-    if not is_input and not data.seekable():  # a pipe
-        data = io.BytesIO(data.read())
+    is_whole = not is_input and data.seekable()
     data = data if hasattr(data, "peek") else io.BufferedReader(data)
     for pattern, module in _COMPRESSED.items():
         if re.match(pattern, data.peek(16)):
@@ -162,27 +170,23 @@ def _open(name: str, path: Path, stack: ExitStack) -> Any:
                 raise EvaluationError(f"{name} is compressed by zstd, which takes Python 3.14")
             data = importlib.import_module(module).open(data)
             break
-    start = data.peek(16)
-    if start.startswith(_ARCHIVE):
-        return io.BytesIO(
-            _only_file(name, zipfile.ZipFile(io.BytesIO(data.read()) if is_input else data))
-        )
-    is_parquet = is_input and re.match(_FORMATS["parquet"], start)
-    return io.BytesIO(data.read()) if is_parquet else data
-
-
-def _only_file(name: str, archive: zipfile.ZipFile) -> bytes:
-    """Return the content of the file in an archive, or raise if there are several."""
+    is_archive = data.peek(16).startswith(_ARCHIVE)
+    is_text = not is_archive and not re.match(_FORMATS["parquet"], data.peek(16))
+    if not is_whole and not (is_input and is_text):
+        data = io.BytesIO(data.read())
+    if not is_archive:
+        return data
+    archive = zipfile.ZipFile(data)
     names = [n for n in archive.namelist() if not n.endswith("/") and not n.startswith("__MACOSX")]
     if len(names) == 1:
-        return archive.read(names[0])
-    is_excel = "xl/workbook.xml" in names
-    what = "a file of Excel" if is_excel else f"a zip archive of {len(names)} files"
+        return io.BytesIO(archive.read(names[0]))
+    what = f"a zip archive of {len(names)} files"
+    what = "a file of Excel" if "xl/workbook.xml" in names else what
     raise EvaluationError(f"cannot read {name}: it is {what}; convert one table to CSV")
 
 
 def _format_of(name: str, start: bytes, layout: Layout) -> str:
-    """Return the format of a file, or raise if it is none that is read with these options."""
+    """Return the format of a file, if it is one that is read with these options."""
     if not start.strip():
         raise EvaluationError(f"{name} is empty")
     for other, pattern in _REFUSED.items():
@@ -190,12 +194,14 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
             raise EvaluationError(f"cannot read {name}: it is {other}; convert it to CSV")
     kind = next((kind for kind, pattern in _FORMATS.items() if re.match(pattern, start)), "CSV")
     allowed = {"CSV": {*layout}, "parquet": {*_OF_VALUES}}.get(kind, {*_OF_VALUES, "encoding"})
-    for option in given(layout):
+    for option, value in given(layout).items():
         if option not in allowed:
             raise EvaluationError(f"{option} is for CSV files, but {name} is {kind}")
-        mark = layout[option]
-        if option in ("separator", "decimal", "thousands") and len(mark.replace(_BLANKS, " ")) != 1:
-            raise EvaluationError(f"{option} must be one character, got {mark!r}")
+        if (
+            option in ("separator", "decimal", "thousands")
+            and len(value.replace(_BLANKS, " ")) != 1
+        ):
+            raise EvaluationError(f"{option} must be one character, got {value!r}")
     if layout["decimal"] == layout["thousands"]:
         raise EvaluationError(f"decimal and thousands must differ, got {layout['decimal']!r} twice")
     return kind
@@ -206,8 +212,10 @@ def _reading(name: str) -> Iterator[None]:
     """Raise EvaluationError for any error in a file."""
     try:
         yield
-    except EvaluationError:
+    except (EvaluationError, MemoryError):
         raise
+    except ImportError as error:
+        raise EvaluationError(f'reading {name} needs pyarrow: pip install "pyarrow>=16"') from error
     except UnicodeDecodeError as error:
         is_utf16 = error.object[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
         raise EvaluationError(
@@ -215,9 +223,7 @@ def _reading(name: str) -> Iterator[None]:
             f" {error.encoding}; --encoding names another, such as"
             f" {'utf-16' if is_utf16 else 'cp1252, of Windows'}"
         ) from error
-    except ImportError as error:
-        raise EvaluationError(f'reading {name} needs pyarrow: pip install "pyarrow>=16"') from error
-    except (*_UNREADABLE, lzma.LZMAError, zlib.error, csv.Error, zipfile.BadZipFile) as error:
+    except Exception as error:  # each library has its own
         if "out of memory" in str(error):  # which pandas raises as a ValueError
             raise MemoryError(f"cannot read {name}") from error
         reason = getattr(error, "strerror", None) or str(error).strip()
@@ -243,24 +249,6 @@ def _blocks_of_input(source: Any, encoding: str) -> Iterator[str]:
             text, times = text[rows.end() :], "+"
     if text := text + decoder.decode(b"", True):
         yield text
-
-
-def _later(
-    name: str,
-    blocks: Iterator[str],
-    first: pd.DataFrame,
-    read: Callable[[str, int], pd.DataFrame],
-    n_rows: int | None,
-) -> Iterator[pd.DataFrame]:
-    """Yield the rows of blocks of text."""
-    n_read = len(first)
-    with _reading(name):
-        while n_read != n_rows and (block := next(blocks, None)):
-            frame = read(block, n_read)
-            frame.index += n_read
-            frame = frame.reindex(columns=first.columns)[: n_rows and n_rows - n_read]
-            n_read += len(frame)
-            yield frame
 
 
 # CSV
@@ -292,37 +280,52 @@ def _csv_options(name: str, file: IO[str], layout: Layout) -> tuple[dict[str, An
     rows = _first_rows(text, separator)
     if mark and rows and len(rows[0][1]) > len(_first_rows(top, separator)[0][1]):
         raise EvaluationError(f"{name} begins with {top[:40]!r}: --comment '{mark}' skips comments")
-    facts: dict[str, Any] = {}
+    more, facts = dict[str, Any](), dict[str, Any]()
     if has_header and rows:
-        facts = {"header": header or rows[0][0]} | _facts_of_header([row for _, row in rows[:3]])
-    if "ignored" in facts:
-        skipped |= {line - 1 for line, _ in rows[1:3]}
-    elif not skipped:
+        more, facts = _read_header(rows, separator)
+        facts["header"] = header or rows[0][0]
+    if not more and not skipped:
         _check_first(name, rows, has_header)
-    options: dict[str, Any] = {"header": 0 if has_header else None, "sep": separator}
+    skipped |= more.pop("skiprows", set())
+    options = more | {"header": 0 if has_header else None, "sep": separator, "skiprows": skipped}
     quoting = csv.QUOTE_NONE if layout["no_quotes"] else csv.QUOTE_MINIMAL
-    return options | {"skiprows": skipped, "quoting": quoting}, facts
+    return options | {"quoting": quoting}, facts
 
 
-def _facts_of_header(rows: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """Return what the first row says of columns, and those after it in a file of Orange."""
-    names, *others = ([*map(str.strip, row)] for row in rows)
+def _read_header(
+    rows: Sequence[tuple[int, list[str]]], separator: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return arguments of `read_csv`, if R or Orange has written the first rows; and facts."""
+    names, *others = ([*map(str.strip, row)] for _, row in rows)
     twice = [name for name, n in Counter(filter(None, names)).items() if n > 1]
     notes = [f"several columns are named {n!r}: the second is {n + '.1'!r} here" for n in twice[:1]]
-    is_orange = len(others) == 2 and all(
+    widths, first = {len(row) for row in others if row[-1]}, {row[0] for row in others}
+    is_named = len(first) == len(others) and separator != ","  # which may be within numbers
+    if is_named and widths == {len(names) + 1} and numbers_among(others[0][1:]):  # no header below
+        notes += ["its first column has no name, as R writes the names of rows: it is left out"]
+        return {"names": [_OF_R, *names]}, {"notes": notes, "ignored": [_OF_R]}
+    more, kinds, roles = dict[str, Any](), list[str](), list[str]()
+    marked = [re.fullmatch(_PREFIXED, name) for name in names]
+    if any(match and match[2] for match in marked):
+        parts = [match.groups() if match else ("", "", "") for match in marked]
+        names = [part[2] or name for part, name in zip(parts, names, strict=True)]
+        roles, kinds, _ = map(list, zip(*parts, strict=True))
+        more = {"names": names}
+    elif len(others) > 1 and all(
         re.fullmatch(pattern, field)
-        for pattern, row in zip((_KINDS, _ROLES), others, strict=True)
+        for pattern, row in zip((_KINDS, _ROLES), others, strict=False)
         for field in row
-    )
-    if not is_orange or not any(len(kind) and " " not in kind for kind in others[0]):
-        return {"notes": notes}
-    kinds, roles = ({n: text[:1] for n, text in zip(names, row, strict=False)} for row in others)
-    targets = [name for name, role in roles.items() if role == "c"]
-    return {
+    ):
+        kinds, roles = others[:2]
+        more = {"skiprows": {line - 1 for line, _ in rows[1:3]}}
+    if not any(len(kind) and " " not in kind for kind in kinds):
+        return {}, {"notes": notes}
+    kind_of, role_of = (dict(zip(names, row, strict=False)) for row in (kinds, roles))
+    return more, {
         "notes": notes,
-        "texts": [name for name, kind in kinds.items() if kind not in "cnt"],
-        "ignored": [name for name, role in roles.items() if role in "miw" and role],
-        "target": targets[0] if targets else None,
+        "texts": [name for name, kind in kind_of.items() if kind[:1].lower() not in "cnt"],
+        "ignored": [name for name, role in role_of.items() if role[:1] in ("m", "i", "w")],
+        "target": next((name for name, role in role_of.items() if role[:1] == "c"), None),
     }
 
 
@@ -337,26 +340,20 @@ def _rows_of(
 
 
 def _first_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
-    """Return the first rows of a text, each with the number of its last line."""
-    rows = _rows_of(io.StringIO(text[:_SAMPLE], ""), separator)
-    return [*itertools.islice(rows, _SAMPLE_ROWS)]
+    return [*itertools.islice(_rows_of(io.StringIO(text[:_SAMPLE], ""), separator), _SAMPLE_ROWS)]
 
 
 def _sniff(text: str, decimal: str) -> str:
     """Return the separator by which most of the first rows have the same number of fields."""
 
     def fit(separator: str) -> tuple[float, bool, int]:
-        rows = _first_rows(text, separator)
-        width, n = _usual_width(rows)
-        return n / max(len(rows), 1) * (width > 1), separator != decimal, width
+        widths = [_width(row) for _, row in _first_rows(text, separator)]
+        width = statistics.mode(widths or [0])  # the first of equals
+        n = widths.count(width) + (widths[:1] == [width - 1])  # a header as R writes it
+        return n / max(len(widths), 1) * (width > 1), separator != decimal, width
 
     best = max(_SEPARATORS, key=fit)  # the first of equals
     return best if fit(best)[0] or fit(_BLANKS)[0] < 1.0 else _BLANKS
-
-
-def _usual_width(rows: Sequence[tuple[int, list[str]]]) -> tuple[int, int]:
-    """Return the most frequent number of fields, and the number of rows that have it."""
-    return Counter(_width(row) for _, row in rows).most_common(1)[0] if rows else (0, 0)
 
 
 def _width(row: list[str]) -> int:
@@ -374,10 +371,11 @@ def numbers_among(names: Sequence[str]) -> list[float]:
 
 def _check_first(name: str, rows: Sequence[tuple[int, list[str]]], has_header: bool) -> None:
     """Raise EvaluationError if lines of another kind come before the header."""
-    width, _ = _usual_width(rows)
-    line, row = next(((line, row) for line, row in rows if _width(row) >= width), (1, [""]))
-    if not rows or _width(rows[0][1]) >= width:
+    widths = [_width(row) for _, row in rows]
+    first = next((n for n, width in enumerate(widths) if width >= statistics.mode(widths)), 0)
+    if first == 0:
         return
+    line, row = rows[first]
     is_header = has_header and not numbers_among(row)
     skipping = f"--skip-rows {line - 1}{' --no-header' * has_header}"
     raise EvaluationError(
@@ -391,12 +389,11 @@ def _number_options(
 ) -> dict[str, Any]:
     """Return arguments of `read_csv` by which columns of plain numbers are, for speed, no texts."""
     first = _read_csv(file, options | {"nrows": ROWS})
-    names = [*map(str, first)]
     file.seek(0)
-    texts = {*as_text(names, facts), *(n for n in names if first[n].str.fullmatch(ID).any())}
-    na_values = {name: missing for name in names if name not in texts}
+    texts = {*as_text([*first], facts), *(n for n in first if first[n].str.fullmatch(ID).any())}
+    na_values = {name: missing for name in first if name not in texts}
     dtype = dict.fromkeys(texts, object)
-    return {"names": names, "dtype": dtype, "na_filter": True, "na_values": na_values}
+    return {"names": [*first], "dtype": dtype, "na_filter": True, "na_values": na_values}
 
 
 def _read_csv(file: IO[str], options: dict[str, Any], n_before: int = 0) -> pd.DataFrame:
@@ -409,32 +406,32 @@ def _read_csv(file: IO[str], options: dict[str, Any], n_before: int = 0) -> pd.D
             frame: pd.DataFrame = pd.read_csv(file, skipinitialspace=True, **options)
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         file.seek(0)
-        with suppress(csv.Error):  # of fields that are too long
-            _check_widths(file, options, n_before)
-        raise ValueError(error) from error
-    names = frame.columns.astype(str).str.strip()
+        raise ValueError(_odd_row(file, options, n_before, 1) or error) from error
+    names = frame.columns.map(str).str.strip()
     if names.has_duplicates:  # but for blanks at the end, of which pandas numbers others
         raise ValueError(f"two columns are named {names[names.duplicated()][0]!r}")
     return frame.set_axis(names, axis="columns")
 
 
-def _check_widths(file: IO[str], options: dict[str, Any], n_before: int) -> None:
-    """Raise ValueError if a row has more fields than the header."""
+def _odd_row(file: IO[str], options: dict[str, Any], n_before: int, sign: int) -> str:
+    """Return a text on the first row with more fields than the header, or fewer if `sign` is -1."""
     skipped, quoting = options.get("skiprows") or (), options.get("quoting", csv.QUOTE_MINIMAL)
     lines = ("\n" if n in skipped else line for n, line in enumerate(file))
     rows = _rows_of(lines, options.get("sep", ","), quoting)
-    line, names = next(rows) if options["header"] == 0 else (0, options.get("names"))
-    for n, (end, row) in enumerate(rows, n_before + 1):
-        width = len(names or row)
-        if len(row) > width:
-            where = f"row {n}" + f" (line {line + 1})" * (not n_before)
-            mend = "correct that line"
-            if end > line + 1 and any("\n" in field for field in row):
-                mend = f"a quote is open up to line {end}; --no-quotes takes quotes as they are"
-            raise ValueError(
-                f"{where} has {len(row)} fields, more fields than its header with {width}: {mend}"
-            )
-        names, line = names or row, end
+    line, names = next(rows) if options["header"] == 0 else (0, [])
+    names = options.get("names") or names
+    with suppress(csv.Error):  # of fields that are too long
+        for n, (end, row) in enumerate(itertools.islice(rows, options.get("nrows")), n_before + 1):
+            width = len(names or row)
+            if sign * (len(row) - width) > 0:
+                where = f"row {n}" + f" (line {line + 1})" * (not n_before)
+                than = f"{'more' if sign > 0 else 'fewer'} fields than its header with {width}"
+                mend = "correct that line" if sign > 0 else "what it lacks is missing"
+                if sign > 0 and end > line + 1 and any("\n" in field for field in row):
+                    mend = f"a quote is open up to line {end}; --no-quotes takes quotes as they are"
+                return f"{where} has {len(row)} fields, {than}: {mend}"
+            names, line = names or row, end
+    return ""
 
 
 # ARFF and JSON
@@ -472,13 +469,12 @@ def _read_json(name: str, file: IO[str], n_before: int = 0) -> pd.DataFrame:
     if isinstance(items, dict) and not n_before:
         if (frame := _of_columns(items)) is not None:
             return frame
-        lists = [(place, v) for place, v in _flat(items) if isinstance(v, list)]
+        lists = ((place, v) for place, v in _flat(items) if isinstance(v, list))
         arrays = {place: v for place, v in lists if v and isinstance(v[0], dict)}
         if len(arrays) > 1:
+            several = f"{name} has several arrays of objects"
             places = shorten(", ".join(map(repr, arrays)))
-            raise EvaluationError(
-                f"{name} has several arrays of objects, {places}: write one to a file"
-            )
+            raise EvaluationError(f"{several}, {places}: write one to a file")
         items = next(iter(arrays.values()), items)
     for n, item in enumerate([items] if isinstance(items, dict) else items, n_before + 1):
         try:

@@ -1,8 +1,14 @@
-"""Names, counts and categories as text, for explanations and drawings."""
+"""Names, counts, categories and models as text, for explanations and drawings."""
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import suppress
+from typing import Any
+
+from river import base, compose
 
 from river_amf.inputs.kinds import shown
 
@@ -60,3 +66,23 @@ def categories_text(categories: Iterable[Hashable], first: Hashable = None) -> s
     texts = [short(category) for category in ordered[:_MOST_CATEGORIES]]
     n_others = len(ordered) - len(texts)
     return f"{{{', '.join(texts + [f'+{n_others}'] * (n_others > 0))}}}"
+
+
+def describe(model: Any) -> str:
+    """Return a model as code, with the parameters that differ from their defaults."""
+    if isinstance(model, compose.Pipeline):
+        return " | ".join(map(describe, model.steps.values()))
+    if isinstance(model, compose.TransformerUnion):
+        return f"({' + '.join(map(describe, model.transformers.values()))})"
+    if not isinstance(model, base.Base):
+        text = str(getattr(model, "__name__", shown(model)))
+        return re.sub("( object)? at 0x[0-9a-fA-F]+", "", text)
+    kind, default = type(model), None
+    with suppress(Exception):  # of a class that needs arguments
+        default = kind()
+    arguments = []
+    for name in inspect.signature(kind).parameters:
+        text = describe(getattr(model, name, None))
+        if text != describe(getattr(default, name, None)):
+            arguments.append(f"{name}={text}")
+    return f"{kind.__name__}({', '.join(arguments)})"

@@ -105,7 +105,6 @@ def names_of(name: Hashable, others: Any = ()) -> list[str]:
 
 
 def _parts(date: Any) -> list[float]:
-    """Return the numbers of a date, the hour only if its type has a time."""
     if isinstance(date, np.datetime64):
         date = date.astype("M8[us]" if date.dtype > np.dtype("M8[D]") else "M8[D]").item()
     parts = [date.weekday(), date.month, date.timetuple().tm_yday, date.toordinal() - _FIRST_DAY]

@@ -123,7 +123,6 @@ def as_samples(frame: nw.DataFrame[Any]) -> Iterator[dict[Any, Any]]:
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Return whether a dtype is a numpy dtype of real numbers."""
     return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
@@ -324,7 +323,6 @@ def _inferred(objects: Any) -> Any:
 
 
 def _objects(values: list[Any]) -> NDArray[Any]:
-    """Return a one-dimensional array of objects, also of tuples or lists."""
     return np.fromiter(values, object, len(values))
 
 

@@ -15,3 +15,9 @@ def print_line(text: str) -> None:
     """Print a line on stderr, if it is open."""
     with suppress(OSError, ValueError):
         print(printable(text), file=sys.stderr, flush=True)
+
+
+def shorten(text: str, length: int = 200) -> str:
+    """Return a text without its middle, if it is too long."""
+    half = (length - 3) // 2
+    return text if len(text) <= length else f"{text[:half]}...{text[-half:]}"

@@ -28,6 +28,17 @@ _DATES += tuple(
     f"{days}{m} {y}" for days in ("%d ", "") for m in ("%b", "%B") for y in ("%Y", "%y")
 )
 PERIOD = r"(\d{4})[-/ ]?([QqMmWw])(\d\d?)|[Qq](\d)[-/ ](\d{4})"  # 1995 Q2, 1995M04, 1995-W15
+# texts that are not read as they are: amounts with their units, durations, numbers and dates
+_DIGITS = r"(\d{1,3}([,.'\u2019\s]\d{3})+|\d+)?([.,]\d+)?"
+_UNIT = r"(?P<unit>\s+\S{1,6}|[kKMBGT]|[^\W\d_]{2,4}|\s*[%‰°€$£¥₹]\w?)?"
+_MONEY = r"((AUD|BRL|CAD|CHF|CNY|DKK|EUR|GBP|INR|JPY|NOK|NZD|PLN|SEK|USD|[$€£¥₹])\s*)?"
+AMOUNT = rf"\(?[-+\u2212]?{_MONEY}[-+\u2212]?(?=\.?\d)(?!0\d){_DIGITS}{_UNIT}\)?"
+_CLOCK = r"[-+]?\d+:\d\d(:\d\d(\.\d+)?)?"
+DURATION = rf"-?\d+ days?(,? {_CLOCK})?|{_CLOCK}|P(\d+[YMWD])*(T(\d+(\.\d+)?[HMS])+)?"
+DURATION += r"|(\d+ ?[dhms][a-z]* ?){2,}"  # such as 2h 30min
+SEPARATED = r"[-+\u2212]?(\d{1,3}([.,'\u2019\s]\d{3})+([.,]\d+)?|\d*,\d+)"
+_WORD = r"(\d+|[A-Za-z]{3,9})"
+OTHER_DATE = rf"{_WORD}[-./ ]{_WORD}((, |[-./ ])\d+)?(,? \d\d?:\d\d.*)?|\d\d?:\d\d(:\d\d)?|{PERIOD}"
 _FIRST = 100  # texts by which the format of dates is found
 _TIMES = (" %H:%M", " %H:%M:%S", " %I:%M %p")
 
@@ -91,7 +102,6 @@ def read_dates(texts: pd.Series, layout: _Layout) -> pd.Series:
 
 
 def _first_day(match: re.Match[str]) -> str:
-    """Return the beginning of a quarter, a month or a week."""
     _, year, unit, n, quarter, year_of_quarter = match.groups()
     if unit and unit in "Ww":
         day = dt.date(int(year), 1, 4)

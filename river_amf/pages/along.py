@@ -51,7 +51,6 @@ def curves(
 
 
 def _drift_lines(records: Records) -> list[dict[str, Any]]:
-    """Return dotted lines at the drifts that the stream declares."""
     upright = {"type": "line", "y0": 0, "y1": 1, "yref": "paper", "layer": "below"}
     dotted = {"color": INK, "width": 1, "dash": "dot"}
     return [{**upright, "x0": place, "x1": place, "line": dotted} for place in records.drifts]

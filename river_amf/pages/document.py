@@ -14,14 +14,6 @@ from typing import Any
 
 import pandas as pd
 
-try:
-    from plotly.io import to_html
-    from plotly.offline import get_plotlyjs
-except ImportError as error:
-    raise ImportError(
-        'pages need plotly (the extra html): pip install "plotly>=6"', name="plotly"
-    ) from error
-
 from river_amf.pages.charts import Look, escaped
 from river_amf.persistence import places
 
@@ -93,9 +85,19 @@ class Page:
             text=_tag("p", self.text),
             facts=facts_html(self.facts),
             key="".join(map(_key_html, self.key, self.key.values())),
-            plotly=get_plotlyjs() if "plotly-graph-div" in body else "",
+            plotly=_plotly().offline.get_plotlyjs() if "plotly-graph-div" in body else "",
             body=body.replace("<script>", f'<script nonce="{nonce}">'),
         )
+
+
+def _plotly() -> Any:
+    try:
+        import plotly.io
+        import plotly.offline
+    except ImportError as error:
+        text = 'pages need plotly (the extra html): pip install "plotly>=6"'
+        raise ImportError(text, name="plotly") from error
+    return plotly
 
 
 def facts_html(facts: Mapping[str, str]) -> str:
@@ -143,7 +145,7 @@ def _figure_html(figure: Figure) -> str:
             layout[axis] = {"title": {"text": title}, **layout.get(axis, {})}
         options = {"full_html": False, "include_plotlyjs": False, "validate": False}
         drawn = {"data": [*figure.traces], "layout": layout}
-        plot = to_html(drawn, _CONFIG, div_id=figure.id, **options)
+        plot = _plotly().io.to_html(drawn, _CONFIG, div_id=figure.id, **options)
         body = f'<div class="plot">{plot}</div>'
     title, caption = f"<h3>{name_html(figure.title)}</h3>", _tag("figcaption", figure.text)
     return f'<figure class="figure">{title}{body}{caption}</figure>'

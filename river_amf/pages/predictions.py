@@ -8,15 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.pages.charts import (
-    COLORS,
-    INK,
-    Look,
-    rounded,
-    rows_layout,
-    thin_line,
-    trace,
-)
+from river_amf.pages.charts import COLORS, INK, Look, rounded, rows_layout, thin_line, trace
 from river_amf.pages.document import Figure, table_html
 from river_amf.pages.records import Records, drawn, x_axis
 
@@ -95,7 +87,7 @@ def targets(records: Records) -> Figure | None:
     return Figure("targets", title, traces, "target", "prediction", {"height": 420}, text)
 
 
-def intervals(model: str, latest: pd.DataFrame, look: Look, number: int) -> Figure | None:
+def intervals(records: Records, model: str, latest: pd.DataFrame, number: int) -> Figure | None:
     """Return the last samples with the interval predicted for each, or None without intervals."""
     rows = latest.dropna().set_index("sample").iloc[-_MOST_BARS:]
     if rows.empty:
@@ -107,14 +99,14 @@ def intervals(model: str, latest: pd.DataFrame, look: Look, number: int) -> Figu
     traces = [
         trace(model, rows[column], style, f"%{{y:.4g}}<extra>{column}</extra>", **dots, **options)
         for column, style, options in (
-            ("prediction", look, {"error_y": bars}),
+            ("prediction", records.looks[model], {"error_y": bars}),
             ("target", Look(INK), {}),
         )
     ]
     return Figure(f"intervals-{number}", model, traces, "sample", layout={"hovermode": "x unified"})
 
 
-def contributions(model: str, table: pd.DataFrame, number: int) -> Figure:
+def contributions(_: Records, model: str, table: pd.DataFrame, number: int) -> Figure:
     """Return the mean sizes of contributions, the largest on top, and those to the last one."""
     sizes = table.abs().fillna(0.0).mean()
     order = np.argsort(-sizes.to_numpy(), kind="stable")[:_MOST_FEATURES]

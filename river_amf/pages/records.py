@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from river_amf.pages.charts import Look, looks, plotly_text
 
 Tables = Mapping[str, pd.DataFrame]  # by the name of the model
 
+_N_MOMENTS = 6  # dates on the axis along the stream
 _LEAST = 20  # samples before a model can be said to be behind
 _OTHERS = "`river-amf compare` shows what other models do"
 _TO_TRY = {
@@ -39,6 +40,19 @@ def x_axis(records: Records, **layout: Any) -> dict[str, Any]:
         layout |= {"title": {"text": plotly_text(str(dates.name))}}
         layout |= {"tickvals": [*dates.index], "ticktext": [*dates]}
     return {"xaxis": layout}
+
+
+def moments_of(kinds: Mapping[str, str], samples: Iterable[Any]) -> pd.Series | None:
+    """Return the dates of some samples by their numbers, if those of a column are in order."""
+    for name in [name for name, kind in kinds.items() if kind == "date"]:
+        days = pd.Series([x.get(f"{name}.days", np.nan) for x, _ in samples])
+        if days.is_monotonic_increasing:  # and none is missing
+            places = np.unique(np.linspace(0, len(days) - 1, _N_MOMENTS, dtype=int))
+            is_short = bool(days.iloc[-1] - days.iloc[0] < _N_MOMENTS)
+            form = "%Y-%m-%d" + " %H:%M" * is_short
+            dates = pd.to_datetime(days[places], unit="D").dt.strftime(form)
+            return dates.set_axis(places + 1).rename(name)
+    return None
 
 
 def not_ahead(table: pd.DataFrame, naive_baselines: Sequence[str], recent: str | None = "") -> str:
@@ -80,6 +94,7 @@ class Records:
     latest: Tables
     naive_baselines: Sequence[str] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
+    errors: Collection[str] = ()
     columns: pd.DataFrame | None = None
     moments: pd.Series | None = None  # dates of some samples, by their numbers
 

@@ -1,8 +1,9 @@
-"""The page of a report, section by section."""
+"""A report: the tables of models along one stream, and its page, section by section."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,31 +11,87 @@ import pandas as pd
 from river_amf.pages import along, predictions
 from river_amf.pages.charts import escaped
 from river_amf.pages.document import Figure, Page, Section, facts_html, table_html
-from river_amf.pages.records import Records, not_ahead
+from river_amf.pages.records import Records, Tables, not_ahead
+from river_amf.pages.tables import displayed
 from river_amf.regressor import LEVEL
 
 _UNRANKED = ("n_samples", "us_per_sample", "memory", "coverage", "width", "status")
 
 
-def page_of(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Page:
-    """Return the page of a report."""
-    # `displayed` is the table of results as text, with titles; `is_error` is true for the columns
-    # in which smaller values are better.
-    of_task = _of_targets if records.is_regression else _of_labels
-    nodes = along.curves(records, "n_nodes", "Nodes of all trees", y="nodes")
-    sections = [
-        _results(records, displayed, is_error),
-        *_along(records),
-        *of_task(records),
-        _section("Size", [nodes, along.curves(records, "memory", "Memory", y="bytes")]),
-        _columns(records),
-    ]
-    key = {name: records.looks[name] for name in records.models}
-    behind = not_ahead(records.table, records.naive_baselines)
-    text = f"{behind} {verdict(records)} Each sample was predicted before it was learned.".strip()
-    shown = [section for section in sections if section.text or section.figures]
-    facts = {n: fact for n, fact in records.facts.items() if not n.startswith("model ")}
-    return Page(records.name, shown, text, facts, key)
+class Report(Records):
+    """A report of models along one stream, from `report`: a page, and its tables.
+
+    Attributes
+    ----------
+    name, task, window, facts
+        Name of the stream, `"classification"` or `"regression"`, number of samples in the windows
+        of `curves`, and what the page begins with, as texts.
+    table, naive_baselines
+        As in `Comparison`.
+    errors : collection of str
+        Columns of `table` in which smaller values are better.
+    drifts : sequence of int
+        Where the stream drifts, as numbers of samples, if that is part of its definition.
+    curves : DataFrame
+        As in `Comparison`, with more columns: all metrics over the samples so far, as `cumulative
+        ...`; for regressors the quantiles of the residuals in the window, such as `residual 0.5`.
+        `drifts`, how often ADWIN found that errors had grown; `restarts` of trees; and at the end
+        of the window `n_nodes`, `memory` (bytes) and, of forests, `fading_share`. NaN where a model
+        has no such value.
+    columns : DataFrame or None
+        The columns of a file, as `Stream.columns` lists them.
+    relevance, contributions, reliability, labels, confusion, points, latest : dict of DataFrame
+        By name of the model. For forests, `inspection.feature_relevance` at the end of each window,
+        and `inspection.contributions` of the features to the last prediction of each, by the number
+        of the sample; in a pipeline, of what the last step sees. The name of their columns has
+        their unit; those before the third label, which changes it, are left out. For classifiers,
+        the samples in twenty bins of the probability of the predicted label (`n_samples`, its mean
+        as `confidence`, and `accuracy`); `precision`, `recall`, `F1` and `support` of the hundred
+        most frequent labels; and how often labels, in the rows, were predicted as those in the
+        columns, of the twenty most frequent and `(others)`. For regressors, 600 samples drawn at
+        random and the last 200: `sample`, its number from 1, `target`, `prediction`, `lower` and
+        `upper`.
+
+    Examples
+    --------
+    >>> from river_amf import evaluation
+    >>> report = evaluation.report("Bananas", ["amf"], limit=900)
+    >>> report.table.index.tolist(), len(report.curves), report.window
+    (['amf', 'last-class', 'majority'], 135, 20)
+    """
+
+    def __repr__(self) -> str:
+        return displayed(self.table).to_string()
+
+    @property
+    def page(self) -> Page:
+        """The page, before it is written."""
+        nodes = along.curves(self, "n_nodes", "Nodes of all trees", y="nodes")
+        sections = [
+            _results(self),
+            *_along(self),
+            *(_of_targets if self.is_regression else _of_labels)(self),
+            _section("Size", [nodes, along.curves(self, "memory", "Memory", y="bytes")]),
+            _columns(self),
+        ]
+        key = {name: self.looks[name] for name in self.models}
+        behind = not_ahead(self.table, self.naive_baselines)
+        text = f"{behind} {verdict(self)} Each sample was predicted before it was learned.".strip()
+        shown = [section for section in sections if section.text or section.figures]
+        facts = {n: fact for n, fact in self.facts.items() if not n.startswith("model ")}
+        return Page(self.name, shown, text, facts, key)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to an HTML file that needs no network; ImportError without plotly.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from river_amf import evaluation
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "bananas.html")
+        >>> evaluation.report("Bananas", ["amf"], limit=300).save(path)
+        """
+        self.page.save(path)
 
 
 def verdict(records: Records) -> str:
@@ -49,12 +106,13 @@ def verdict(records: Records) -> str:
     return f"{' and '.join(best)} {'is' if len(best) == 1 else 'are'} the best, with {what}."
 
 
-def _results(records: Records, displayed: pd.DataFrame, is_error: Mapping[str, bool]) -> Section:
+def _results(records: Records) -> Section:
     """Return the table of results, with the best scores in bold."""
-    table = displayed.map(escaped).set_index(records.table.index.rename("model"))
-    for title, (column, values) in zip(displayed, records.table.items(), strict=True):
+    shown = displayed(records.table)
+    table = shown.map(escaped).set_index(records.table.index.rename("model"))
+    for title, (column, values) in zip(shown, records.table.items(), strict=True):
         if column not in _UNRANKED:
-            top = values.min() if is_error[str(column)] else values.max()
+            top = values.min() if column in records.errors else values.max()
             table[title] = table[title].where(values != top, "<b>" + table[title] + "</b>")
     is_ok = bool((records.table["status"] == "ok").all())
     body = table_html(table.drop(columns="status") if is_ok else table, "" if is_ok else "status")
@@ -71,8 +129,15 @@ def _section(title: str, figures: Iterable[Figure | None], text: str = "") -> Se
     return Section(title, text if drawn else "", drawn)
 
 
+def _of_each(
+    records: Records, tables: Tables, figure: Callable[..., Figure | None]
+) -> list[Figure | None]:
+    """Return the figures of models that have a color and a table."""
+    names = (name for name in records.colored if name in tables)
+    return [figure(records, name, tables[name], number) for number, name in enumerate(names)]
+
+
 def _along(records: Records) -> list[Section]:
-    """Return the sections on errors, drift and relevance along the stream."""
     what, measures = "Accuracy", ("accuracy", "log-loss")
     if records.is_regression:
         what, measures = "Error", ("MAE", "RMSE")
@@ -91,23 +156,18 @@ def _along(records: Records) -> list[Section]:
     of_what = ", in the unit of the target."
     if not records.is_regression:
         of_what = " of the most probable label: its probability, or with a learned vote its log P."
-    tables = [(n, records.relevance[n]) for n in records.colored if n in records.relevance]
     return [
         _section(f"{what} along the stream", figures, dotted),
         Section("Drift", unseen, [figure for figure in (events, share) if figure]),
         _section(
             "Relevance of features",
-            [along.relevance(records, *table, number) for number, table in enumerate(tables)],
+            _of_each(records, records.relevance, along.relevance),
             "How informative each feature has recently been about the target, from 0 to 1; forests"
             " split relevant features more often.",
         ),
         _section(
             "Contributions of features",
-            [
-                predictions.contributions(name, records.contributions[name], number)
-                for number, name in enumerate(records.colored)
-                if name in records.contributions
-            ],
+            _of_each(records, records.contributions, predictions.contributions),
             f"How much each feature moved predictions{of_what}",
         ),
     ]
@@ -118,7 +178,6 @@ def _in_windows(records: Records) -> str:
 
 
 def _of_labels(records: Records) -> list[Section]:
-    """Return the sections on the predictions of classifiers."""
     errors = []
     for name in records.colored:
         bins = records.reliability.get(name, pd.DataFrame())
@@ -142,11 +201,7 @@ def _of_targets(records: Records) -> list[Section]:
     """Return the sections on the predictions of regressors."""
     coverage = along.curves(records, "coverage", f"Coverage {_in_windows(records)}", level=LEVEL)
     width = along.curves(records, "width", f"Width {_in_windows(records)}", is_clipped=True)
-    latest = [
-        predictions.intervals(name, records.latest[name], records.looks[name], number)
-        for number, name in enumerate(records.colored)
-        if name in records.latest
-    ]
+    latest = _of_each(records, records.latest, predictions.intervals)
     return [
         _section(
             "Prediction intervals",
@@ -160,7 +215,6 @@ def _of_targets(records: Records) -> list[Section]:
 
 
 def _columns(records: Records) -> Section:
-    """Return the section on the columns of a file."""
     if records.columns is None:
         return Section("Columns")
     table = records.columns.astype(str).set_index("column").map(escaped)

@@ -1,15 +1,23 @@
-"""The tables of a report that are made of the predictions of a model."""
+"""The tables of a report: those made of predictions, and that of results as texts."""
 
 from __future__ import annotations
 
+import functools
 import random
 from collections import Counter
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from river.utils.pretty import humanize_bytes
 
 from river_amf.inputs.encoding import ascending
+from river_amf.inputs.printing import printable
+
+TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
+# of the target's unit and any size
+_FORMATS = dict.fromkeys(("MAE", "RMSE", "MSE", "width"), ".5g")
+_FORMATS |= {"n_samples": ".0f", "us_per_sample": ".1f"}
 
 _N_BINS = 20  # of confidence, from 0 to 1
 _MOST_REPORTED = 100  # labels, the most frequent ones
@@ -39,7 +47,6 @@ def of_labels(frame: pd.DataFrame, pairs: Counter[tuple[Any, Any]]) -> dict[str,
 
 
 def _confusion(pairs: Counter[tuple[Any, Any]], most: int) -> pd.DataFrame:
-    """Return how often labels, in the rows, were predicted as those in the columns."""
     # Beyond the most frequent among labels and predictions they share a row and a column.
     totals: Counter[Any] = Counter()
     for pair, n in pairs.items():
@@ -66,3 +73,22 @@ def of_numbers(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
         "points": frame.iloc[drawn].reset_index(drop=True),
         "latest": frame[-_N_LATEST:].reset_index(drop=True),
     }
+
+
+def cell_text(column: str, value: float) -> str:
+    """Return a value as it is displayed in its column, "-" if it is NaN."""
+    if value != value:
+        return "-"
+    is_size = column == "memory"
+    return humanize_bytes(round(value)) if is_size else f"{value:{_FORMATS.get(column, '.4f')}}"
+
+
+def displayed(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of results as texts under titles, for a terminal or a page."""
+    texts = {
+        TITLES.get(name, name): table[name].map(
+            printable if name == "status" else functools.partial(cell_text, name)
+        )
+        for name in map(str, table)
+    }
+    return pd.DataFrame(texts).rename(index=lambda name: printable(str(name))).rename_axis(None)

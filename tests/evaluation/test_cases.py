@@ -188,7 +188,12 @@ ROWS = "1;7;p\n3;4;q\n" * 9
 BARE = {"skip_rows": 1, "no_header": True}
 TABLES = [  # a file, patterns of its notes or error, options that help, and what it is then
     ("// 1\na,y\n//2\n//x,1\nb//,2\nc,3\n", ["--header 2"], {"comment": "//"}, "2 labels"),
-    ('a,b,y\n"x\n#1",#2,p\n#"3,4\nu,"v\n",q\n', [], {"comment": "#"}, "p 1, q 1.*ies$"),
+    (
+        'a,b,y\n"x\n#1",#2,p\n#"3,4\nu,"v\n",q\n',
+        ["row 2 .*few"],
+        {"comment": "#"},
+        "p 1, q 1.*ies$",
+    ),
     (f"Report\n\na;b;y\n{ROWS}", ["--header 3"], {"skip_rows": 2}, "p 9, q 9"),
     (f"Report\n{ROWS}", ["--skip-rows 1 --no-header"], BARE, "p 9, q 9"),
     (f"Report;;\na;b;y\n{ROWS}", ["--header 2"], {"header": 2}, "p 9, q 9.* 2 numbers"),
@@ -289,6 +294,23 @@ def test_task_follows_from_all_rows_of_a_file(write):
 def test_columns_of_one_name_are_noted(write):
     (line,) = run(write("a,b,a,b,y\n" + "1,2,3,u,x\n" * 9), drop=["b"])[1][:1]
     assert line.endswith("several columns are named 'a': the second is 'a.1' here")
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "hint"),
+    [
+        ("b,y\n1,p\n3\n5,q\n", "1 number; 1 row", r"row 2 \(line 3\) has 1 fields, fewer .* 2: "),
+        ('"b" "y"\n"r 1" 2 "p q"\n"r 2" 4 "q"\n', "p q 1, q 1.* 1 number$", "first column .* R "),
+        ("b\ty\nr1\t2\tp\nr2\t4\tq\n", "p 1, q 1.* 1 number$", "first column .* R .*left out"),
+        ("t b y\n1/1 9:00 2 p\n1/1 9:05 4 q\n", "^$", "fewer fields than line 2"),
+        ("Sales;24\na;b;y\nk;7;p\nl;4;q\n", "^$", "--header 2 begins"),
+        ("D#b\tcC#y\tmS#n\ti#o\n1\t2.5\tu\t5\n2\t3\tv\t6\n", "y .by its role.*: 1 cat", None),
+    ],
+)
+def test_short_rows_and_headers_of_r_and_orange(text, first, hint, write):
+    output, notes = run(write(text))
+    assert re.search(first, output) and len(notes) == bool(hint), (output, notes)
+    assert hint is None or re.search(hint, notes[0])
 
 
 def test_target_is_guessed_by_its_name(write):

@@ -20,7 +20,7 @@ import pytest
 from pandas._libs.parsers import STR_NA_VALUES
 
 from river_amf.evaluation import EvaluationError, load_stream
-from river_amf.evaluation.streams import is_quantity
+from river_amf.evaluation.streams import task_of
 from river_amf.inputs.mismatch import MISSING_TEXTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
@@ -146,9 +146,9 @@ def test_text_is_a_bag_of_words(write):
 
 def test_quantities():
     for labels in (range(50), [1.0, 2.0], [True, False], ["a", "b"]):
-        assert not is_quantity(pd.Series([*labels]))
+        assert task_of([*labels]) == "classification"
     for numbers in (range(51), [1.0, 2.5], [*range(50)] * 20 + [*range(51)]):
-        assert is_quantity(pd.Series([*numbers]))
+        assert task_of([*numbers]) == "regression"
 
 
 @pytest.mark.parametrize(

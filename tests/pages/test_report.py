@@ -21,8 +21,8 @@ from river_amf import (
     inspection,
 )
 from river_amf.evaluation.metrics import LogLoss
-from river_amf.evaluation.models import describe
 from river_amf.evaluation.prequential import most_probable
+from river_amf.explain.formatting import describe
 
 
 def labeled(n_samples, labels=("a", 1, (2, "b"))):

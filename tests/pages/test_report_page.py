@@ -7,10 +7,8 @@ import pandas as pd
 import pytest
 
 from river_amf import evaluation
-from river_amf.evaluation.report import Report
 from river_amf.pages import along, predictions
-from river_amf.pages.charts import Look
-from river_amf.pages.report_page import verdict
+from river_amf.pages.report_page import Report, verdict
 
 N = 300
 MODELS = ["ours", "other", "third", "last"]
@@ -34,7 +32,7 @@ def report(task="classification", scores=(0.9, 0.8, 0.7, 0.6), n_samples=(N,) * 
     curves = pd.concat(steps.assign(model=name, **columns(name)) for name in MODELS)
     kinds = ("relevance", "contributions", "reliability", "labels", "confusion", "points", "latest")
     facts = {"name": "stream", "task": task, "window": 10, "drifts": []}
-    facts |= {"naive_baselines": ("last",)}
+    facts |= {"naive_baselines": ("last",), "errors": ["MAE", "log-loss"]}
     return Report(
         table=table, curves=curves, **facts, **{kind: tables.get(kind, {}) for kind in kinds}
     )
@@ -186,8 +184,9 @@ def test_residuals_and_intervals_are_drawn():
     names = [trace["name"] for trace in figure.traces]
     assert names == [name for name in MODELS[:3] for _ in range(3)]
     rows = {"sample": range(200), "target": 1.0, "prediction": 0.0, "lower": -1.0, "upper": 2.0}
-    prediction, target = predictions.intervals("ours", pd.DataFrame(rows), Look("red"), 0).traces
+    prediction, target = predictions.intervals(report(), "ours", pd.DataFrame(rows), 0).traces
     assert (prediction["x"], {*target["y"]}) == ([*range(100, 200)], {1.0})
     bars = prediction["error_y"]
     assert ({*bars["array"]}, {*bars["arrayminus"]}) == ({2.0}, {1.0})
-    assert predictions.intervals("a", pd.DataFrame({**rows, "lower": None}), Look(""), 0) is None
+    rows["lower"] = None
+    assert predictions.intervals(report(), "ours", pd.DataFrame(rows), 0) is None

@@ -56,6 +56,12 @@ def test_model_reads_files_as_the_one_it_has_learned(write, tmp_path, run):
     assert out.read_text().startswith("row,id,target,prediction,lower,upper\n1,u0,")
 
 
+def test_columns_to_ignore_are_not_noted(write, tmp_path, run):
+    path, model = write(b"C#b\ti#n\tcD#y\n" + b"1\tu\tp\n2\tv\tq\n" * 9), tmp_path / "m.amf"
+    for arguments in (("evaluate", path, "--save", model), ("predict", model, path)):
+        assert run(*arguments)[::2] == (0, [])
+
+
 def test_columns_that_differ_are_noted(write, tmp_path, run):
     model = tmp_path / "m.amf"
     run("evaluate", write(text(HEADER, *rows(50))), *OPTIONS, "--save", model)
