@@ -61,3 +61,8 @@ def test_maps_of_calls_name_files_of_functions():
         source = (PACKAGE / path[0]).read_text(encoding="utf-8")
         calls = WORD.findall(line[: path.start()])
         assert any(f"def {name}(" in source or f"class {name}:" in source for name in calls), line
+
+
+def test_tests_patch_no_private_name():
+    patches = re.compile(r'setattr\([^)]*[".]_[a-z]')
+    assert [path for path in TESTS.rglob("*.py") if patches.search(path.read_text())] == []
