@@ -104,9 +104,7 @@ def test_explanations_show_missing_values(kind):
     assert steps.drop(["price", None], errors="ignore").isna().all()
 
 
-def test_linear_weights_show_missing_categories():
+def test_contributions_show_missing_categories():
     model = learn(AdaptiveAMFClassifier(seed=1), [(x, error) for x, _, error in visits(300)])
-    assert "error = (missing)" in model.debug_one({"price": 0.5})
-    table = inspection.linear_weights(model)
-    categories = table[table.feature == "error"].category.dropna()
-    assert categories.unique().tolist() == ["timeout", "(missing)"]
+    parts = inspection.contributions(model, {"price": 0.5}, label=True)
+    assert parts["error"] < -1.0
