@@ -37,7 +37,7 @@ from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID, in_row
 from river_amf.inputs.kinds import check_totals
 from river_amf.kernels import DONE, OPEN, RELEASED, RESTARTED, UNOPENED
-from river_amf.state.arena import EncodedBlock
+from river_amf.state.blocks import EncodedBlock
 
 MIN_CHUNK_ROWS = 16  # fewer ordinary rows in a row are faster one by one
 _EXPERTS_COST = 8  # of all experts together, in trees
