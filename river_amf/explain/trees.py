@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from river_amf.explain import experts, paths
 from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.schema import Schema
+from river_amf.outputs.predictions import first_prediction
 from river_amf.parameters import Parameters
 from river_amf.state import layout
 from river_amf.state.arena import Arena
@@ -211,7 +212,7 @@ def _predict(forest: Ensemble, index: int, x: dict[Any, Any]) -> Any:
     """Return the target, or the probabilities of the labels, predicted by a tree alone."""
     outputs = forest._engine.expert_outputs(x)
     if outputs is None:
-        return forest._labels.no_answer()
+        return first_prediction(forest._labels)
     if forest._task == layout.REGRESSION:
         prediction: float = experts.of_trees(forest._arena, outputs.votes)[index]
         return prediction + (forest._labels.origin or 0.0)
