@@ -14,8 +14,8 @@ from river.utils.pretty import humanize_bytes
 
 from river_amf import persistence
 from river_amf.cli import options
+from river_amf.ensemble import Ensemble
 from river_amf.evaluation import EvaluationError
-from river_amf.explain.trees import Ensemble
 from river_amf.inputs.kinds import shown
 from river_amf.inputs.printing import printable
 

@@ -21,7 +21,6 @@ from river_amf import kernels
 from river_amf.engine.growth import Learned, admitted, with_capacity, with_columns
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
 from river_amf.engine.settings import Parameters, begin, largest_total, schema_of
-from river_amf.explain.experts import ExpertOutputs
 from river_amf.inputs.cautions import Width, warn_of_lost, warn_of_order, warn_of_values
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
@@ -29,6 +28,7 @@ from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.schema import Reading, Schema
 from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, RESTARTED, TOO_HEAVY
 from river_amf.outputs.predictions import first_prediction, first_quantiles, prediction, width
+from river_amf.outputs.votes import ExpertOutputs
 from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
 
