@@ -8,7 +8,7 @@ import numpy as np
 from river import base
 
 from river_amf.forest import Forest
-from river_amf.inputs import frames
+from river_amf.outputs import frames
 from river_amf.state.layout import CLASSIFICATION
 
 

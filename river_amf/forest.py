@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from river_amf.engine.blocks import BlockAnswers, Rows, check_block, learn_block, predict_block
 from river_amf.engine.engine import Engine
 from river_amf.engine.restoring import content_of, engine_of
-from river_amf.explain.trees import Ensemble
+from river_amf.ensemble import Ensemble
 from river_amf.inputs import frames
 from river_amf.inputs.cautions import warn_once
 from river_amf.inputs.kinds import check_weight, shown
@@ -29,8 +29,6 @@ _ONE = 1.0  # the default weight, recognized by identity, so that it needs no ch
 
 class Forest(Ensemble, Saved):
     """Base of the forests; each class has one task, and the parameters that its engine reads."""
-
-    _engine: Engine
 
     def _begin(self, values: dict[str, Any]) -> None:
         """Set the parameters, and begin with nothing learned."""

@@ -12,8 +12,8 @@ from river.conf import Interval
 
 from river_amf.engine.blocks import BlockAnswers
 from river_amf.forest import Forest
-from river_amf.inputs import frames
-from river_amf.inputs.labels import no_quantiles
+from river_amf.outputs import frames
+from river_amf.outputs.predictions import first_quantiles
 from river_amf.parameters import positive
 from river_amf.state.layout import LOCATION, LOWER, REGRESSION, UPPER
 
@@ -363,7 +363,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def _ends(self, block: BlockAnswers, level: float = 0.0) -> NDArray[np.float64]:
         """Return predictions and quantiles, of shape (3, n_samples), given the forest's answers."""
         ends: NDArray[np.float64] = block.answers[:, [LOCATION, LOWER, UPPER]].T + sum(block.labels)
-        ends[:, block.n_known == 0] = [[0.0], *([q] for q in no_quantiles(level))]
+        ends[:, block.n_known == 0] = [[0.0], *([q] for q in first_quantiles(level))]
         return ends
 
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from river_amf.state.arena import draw_directions, draw_phases, draw_weights
+from river_amf.state.draws import draw_directions, draw_phases, draw_weights
 
 # standardization
 SLOW, FAST = 0.001, 0.03  # rates of the two timescales

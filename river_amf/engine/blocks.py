@@ -37,7 +37,8 @@ from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID, in_row
 from river_amf.inputs.kinds import check_totals
 from river_amf.kernels import DONE, OPEN, RELEASED, RESTARTED, UNOPENED
-from river_amf.state.arena import EncodedBlock
+from river_amf.outputs.predictions import blank_answers
+from river_amf.state.blocks import EncodedBlock
 
 MIN_CHUNK_ROWS = 16  # fewer ordinary rows in a row are faster one by one
 _EXPERTS_COST = 8  # of all experts together, in trees
@@ -95,7 +96,7 @@ def _predicted(
 ) -> NDArray[np.float64]:
     # Predictions wait for their labels if `keeps`.
     schema, arena = engine.learned
-    answers: NDArray[np.float64] = schema.labels.blank_answers(rows.n_rows, level=level)
+    answers = blank_answers(schema.labels, rows.n_rows, level=level)
     if arena is None:
         for row in range(rows.n_rows):
             in_row(row, schema.read_features, rows.at(row))
@@ -167,7 +168,7 @@ class _Learner:
         weights, labels = self.rows.weights, self.engine.schema.labels
         odd, n_new_labels = self.check()
         self.n_known = np.zeros(len(weights), np.int64)
-        self.answers = labels.blank_answers(len(weights), n_new_labels)
+        self.answers = blank_answers(labels, len(weights), n_new_labels)
         start = 0
         for row in odd:
             self._learn_ordinary(range(start, row))

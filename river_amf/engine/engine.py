@@ -21,13 +21,14 @@ from river_amf import kernels
 from river_amf.engine.growth import Learned, admitted, with_capacity, with_columns
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
 from river_amf.engine.settings import Parameters, begin, largest_total, schema_of
-from river_amf.explain.experts import ExpertOutputs
 from river_amf.inputs.cautions import Width, warn_of_lost, warn_of_order, warn_of_values
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
-from river_amf.inputs.labels import Labels, Targets, no_quantiles
+from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.schema import Reading, Schema
 from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, RESTARTED, TOO_HEAVY
+from river_amf.outputs.predictions import first_prediction, first_quantiles, prediction, width
+from river_amf.outputs.votes import ExpertOutputs
 from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
 
@@ -271,9 +272,9 @@ class Engine(Guarded):
         if arena is None:
             schema.read_features(x)
             self.n_early += 1
-            return schema.labels.no_answer()
+            return first_prediction(schema.labels)
         self._predict_encoded(x, schema.encode_any(x))
-        return schema.labels.answer(arena.output.answer)
+        return prediction(schema.labels, arena.output.answer)
 
     def _predict_encoded(self, x: Any, sample: EncodedSample) -> None:
         """Write the prediction for a sample to the buffer of the arena, or raise if it is bad."""
@@ -292,7 +293,7 @@ class Engine(Guarded):
             answer[LOWER] = level
         try:
             self._predict_encoded(x, sample)
-            result: list[float] = answer[: schema.labels.width].tolist()
+            result: list[float] = answer[: width(schema.labels)].tolist()
         finally:
             if level:
                 answer[LOWER] = 0.0  # or the next prediction would take it for a level
@@ -302,8 +303,8 @@ class Engine(Guarded):
         """Return the prediction, and the quantiles at both ends, for each of these levels."""
         labels = self.schema.labels
         if self.learned.arena is None:
-            prediction = self.predict_any(x)  # raises if the sample is not valid
-            return [(prediction, *no_quantiles(level)) for level in levels]
+            first = self.predict_any(x)  # raises if the sample is not valid
+            return [(first, *first_quantiles(level)) for level in levels]
         # once each, as the same level again would be that of another, equal row
         by_level = {level: self.raw_answer(x, level) for level in dict.fromkeys(levels)}
         answers, origin = (by_level[level] for level in levels), labels.origin or 0.0
@@ -394,7 +395,7 @@ def _fast_predict(learned: Learned) -> Predict:
     schema, arena = learned
     assert arena is not None
     predict_sample = kernels.predict_sample.of(arena.kind)
-    encode, read, answer = schema.encode, schema.labels.answer, arena.output.answer
+    encode, labels, answer = schema.encode, schema.labels, arena.output.answer
     addresses = arena.address, schema.sample.address, arena.output.address
 
     def predict(engine: Engine, x: Any) -> Any:
@@ -408,7 +409,7 @@ def _fast_predict(learned: Learned) -> Predict:
                 and encode(x) is not None
                 and predict_sample(*addresses) == DONE
             ):
-                return read(answer)
+                return prediction(labels, answer)
             return engine.predict_and_renew(x)
 
     return predict

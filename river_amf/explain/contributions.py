@@ -17,19 +17,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.ensemble import Ensemble, forest_of
 from river_amf.explain import experts
 from river_amf.explain.experts import (
     ADDITIVE,
     FAST,
     PERCEPTRON,
     SMOOTH,
-    ExpertOutputs,
-    of_trees,
     stacks,
     within,
 )
 from river_amf.explain.linear_weights import COSINES, cosine_places, inputs_of, profiles_of
-from river_amf.explain.trees import Ensemble, forest_of
 from river_amf.inputs.invalid import in_row
 from river_amf.kernels.classification import additive_models, perceptron
 from river_amf.kernels.features.standardization import (
@@ -38,6 +36,7 @@ from river_amf.kernels.features.standardization import (
     MOST_DIRECTIONS,
 )
 from river_amf.kernels.regression import trends
+from river_amf.outputs.votes import ExpertOutputs, of_trees
 from river_amf.parameters import one_of
 from river_amf.state.arena import Arena
 from river_amf.state.layout import (

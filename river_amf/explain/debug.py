@@ -8,15 +8,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from river_amf.ensemble import Ensemble
 from river_amf.explain import experts
 from river_amf.explain.contributions import contributions_of, has_rest
-from river_amf.explain.experts import ExpertOutputs
 from river_amf.explain.formatting import categories_text, count_text, counts_text, name, short
 from river_amf.explain.linear_weights import weights_of
 from river_amf.explain.paths import check_tree, walk
 from river_amf.explain.tables import path_of
-from river_amf.explain.trees import Ensemble
 from river_amf.kernels import LINEAR_FLOOR, VOTE_FLOOR
+from river_amf.outputs import votes
+from river_amf.outputs.votes import ExpertOutputs
 from river_amf.state.layout import REGRESSION, SPREAD
 
 _FEW_TREES = 3  # up to this many trees, all paths are shown
@@ -64,7 +65,7 @@ def tables_of(forest: Ensemble, x: dict[Any, Any], tree: int | None) -> Tables:
     first = range(n_trees if n_trees <= _FEW_TREES else 1)
     for t in first if tree is None else [tree]:
         title = f"Path in tree {t}, of {arena.trees['n_nodes'][t]} nodes"
-        if experts.learns_residual(arena, t):
+        if votes.learns_residual(arena, t):
             title += ", which learns the residual of the trend"
         path = _path(forest, outputs, path_of(forest, x, t))
         tables[title if len(path) else f"{title}, as it has just restarted"] = path
@@ -94,11 +95,11 @@ def _of_labels(forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame)
     if arena.settings["n_labels"][0] < arena.settings["n_classes"][0]:
         title += "; classes not seen yet share the rest"
     index = [*(weights or of_trees.index)]
-    votes = pd.DataFrame(experts.predictions(arena, outputs)[:, best.index], index, titles)
+    table = pd.DataFrame(votes.voter_probabilities(arena, outputs)[:, best.index], index, titles)
     if learns_vote:
-        votes.loc["bias"] = arena.bias[best.index]
-        votes.insert(0, "weight", pd.Series(weights))
-    tables[title] = votes.join(of_trees)
+        table.loc["bias"] = arena.bias[best.index]
+        table.insert(0, "weight", pd.Series(weights))
+    tables[title] = table.join(of_trees)
 
     inputs = weights_of(forest, outputs)
     if len(inputs) and len(best) > 1:
@@ -128,7 +129,7 @@ def _of_target(
         predictions = origin + np.array([stack.base, *stack.voters.values()])[:, 0]
         columns = {"weight": weights, "prediction": predictions}
         tables[titles[key]] = pd.DataFrame(columns, ["base", *stack.voters])
-    of_trees.insert(0, "prediction", origin + experts.of_trees(arena, outputs.votes))
+    of_trees.insert(0, "prediction", origin + votes.of_trees(arena, outputs.votes))
     of_trees.insert(1, "scale", np.sqrt(outputs.votes[: len(of_trees), SPREAD]))
     tables["Trees" if "voters" in stacks else "Trees (the forest predicts their mean)"] = of_trees
     if "trend" in stacks:

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.ensemble import Ensemble, forest_of, levels
 from river_amf.explain import paths
-from river_amf.explain.trees import Ensemble, forest_of
 from river_amf.state import layout
 from river_amf.state.arena import Arena
 
@@ -150,6 +150,6 @@ def _passed_on(arena: Arena, tree: int, nodes: NDArray[Any]) -> NDArray[np.float
     if arena.settings["use_aggregation"][0]:
         log_odds = np.nan_to_num(paths.log_odds(nodes))  # NaN at leaves, which pass nothing on
         passed[:-1] = np.exp(-np.logaddexp(0.0, log_odds))  # sigma(-r_v)
-    for level in paths.levels(nodes, int(arena.trees["root"][tree])):
+    for level in levels(nodes, int(arena.trees["root"][tree])):
         passed[level] *= passed[nodes["parent"][level]]
     return passed[:-1]

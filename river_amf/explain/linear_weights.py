@@ -11,17 +11,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.ensemble import Ensemble, forest_of
 from river_amf.explain.experts import (
     ADDITIVE,
     FAST,
     SMOOTH,
     WORDS,
-    ExpertOutputs,
     vote_weights,
 )
-from river_amf.explain.trees import Ensemble, forest_of
 from river_amf.kernels.classification.additive_models import LEAST_SHARE, PRIOR
 from river_amf.kernels.regression.trends import FAST_TERMS, SMOOTH_TERMS
+from river_amf.outputs.votes import ExpertOutputs
 from river_amf.state.layout import (
     MOST_SLOTS,
     MOST_TERMS,

@@ -33,15 +33,6 @@ def check_tree(n_trees: int, tree: Any) -> int:
     return index
 
 
-def levels(nodes: Array, root: int) -> list[NDArray[np.intp]]:
-    """Return the numbers of the nodes of a tree by their depth."""
-    below = [np.array([root] if root != kernels.NONE else [], np.intp)]
-    while len(below[-1]):
-        above = below[-1][nodes["left"][below[-1]] != kernels.NONE]
-        below.append(np.concatenate([nodes["left"][above], nodes["right"][above]]).astype(np.intp))
-    return below[:-1]
-
-
 def walk(arena: Arena, tree: int, values: Array) -> Array:
     """Return the path of an encoded sample (n_features,), the root first, of `kernels.VISIT`.
 

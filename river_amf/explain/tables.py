@@ -11,8 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.explain import experts, paths
-from river_amf.explain.trees import Ensemble, forest_of
+from river_amf.ensemble import Ensemble, forest_of, levels
+from river_amf.explain import paths
+from river_amf.outputs.votes import learns_residual
 from river_amf.state import layout
 
 _OF_NODES = ("node", "parent", "left", "right", "depth", "feature", "threshold", "time")
@@ -80,7 +81,7 @@ def _node_table(forest: Ensemble, tree: int) -> pd.DataFrame:
     arena = forest._arena
     numbers, nodes = np.arange(n_nodes), arena.nodes[tree, :n_nodes]
     depths = np.zeros(n_nodes, np.int64)
-    for depth, level in enumerate(paths.levels(nodes, int(arena.trees["root"][tree]))):
+    for depth, level in enumerate(levels(nodes, int(arena.trees["root"][tree]))):
         depths[level] = depth
     lows, highs = zip(*(_box(forest, tree, node) for node in nodes), strict=True)
     table = {
@@ -202,7 +203,7 @@ def _columns(forest: Ensemble, tree: int, numbers: NDArray[np.int64]) -> dict[st
 
 def _origin(forest: Ensemble, tree: int) -> float:
     """Return the number that is subtracted from the targets of a tree; residuals have none."""
-    is_residual = experts.learns_residual(forest._arena, tree)
+    is_residual = learns_residual(forest._arena, tree)
     return 0.0 if is_residual else forest._labels.origin or 0.0
 
 

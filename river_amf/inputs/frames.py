@@ -1,4 +1,4 @@
-"""Read and make dataframes and series of any library that narwhals supports; sparse matrices.
+"""Read dataframes and series of any library that narwhals supports, and sparse matrices.
 
 Functions import pandas, which takes half a second, so that single samples never need it.
 """
@@ -8,8 +8,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals.stable.v2 as nw
@@ -22,7 +21,6 @@ from river_amf.inputs.kinds import (
     LARGEST_WEIGHT,
     as_category,
     check_weight,
-    is_missing,
     is_zero,
     plain,
     shown,
@@ -88,7 +86,7 @@ def as_pandas(frame: nw.DataFrame[Any]) -> pd.DataFrame:
 
 def read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
     """Return the columns of a dataframe."""
-    dtypes: list[Any] = [*frame.to_native().dtypes] if _is_pandas(frame) else [None]
+    dtypes: list[Any] = [*frame.to_native().dtypes] if is_pandas(frame) else [None]
     with np.errstate(over="ignore"):  # numbers too large for float64 become infinite: an error
         if all(_is_plain(dtype) for dtype in dtypes):
             # all at once: for small blocks, this takes a tenth of the time of column by column
@@ -126,13 +124,14 @@ def _is_plain(dtype: Any) -> bool:
     return isinstance(dtype, np.dtype) and dtype.kind in "fiub"
 
 
-def _is_pandas(data: nw.DataFrame[Any] | nw.Series[Any]) -> bool:
+def is_pandas(data: nw.DataFrame[Any] | nw.Series[Any]) -> bool:
+    """Return whether data are of pandas."""
     return bool(data.implementation.is_pandas())
 
 
 def _numbers(series: nw.Series[Any]) -> NDArray[np.float64]:
     native = series.to_native()
-    if _is_pandas(series):
+    if is_pandas(series):
         return np.asarray(native.to_numpy(dtype="float64", na_value=np.nan))
     if series.implementation.is_pyarrow():
         return np.asarray(native.cast("float64", safe=False).to_numpy())
@@ -147,13 +146,18 @@ def factorize(name: Hashable, values: list[Any]) -> Column:
     if not types <= EXACT:
         values = [*map(plain, values)]
     if types == {str}:
-        codes, texts = pd.factorize(_objects(values))
+        codes, texts = pd.factorize(as_objects(values))
         return Column(name, None, codes.astype(np.int64), texts.tolist())
     table: dict[Any, int] = {}
     keys = ((type(v), v if type(v) in _ALIKE else row) for row, v in enumerate(values))
     codes = np.array([table.setdefault(key, len(table)) for key in keys], np.int64)
     distinct = [value if kind in _ALIKE else values[value] for kind, value in table]
     return Column(name, None, codes, distinct)
+
+
+def as_objects(values: list[Any]) -> NDArray[Any]:
+    """Return values of any type, as they are, as an array."""
+    return np.fromiter(values, object, len(values))
 
 
 def read_labels(y: Any, n_rows: int) -> Column:
@@ -240,90 +244,6 @@ def unmasked(values: Any) -> Any:
     plain = plain.copy() if plain.dtype.kind in "fcmM" else plain.astype(object)
     plain[mask] = None if plain.dtype == object else "NaT" if plain.dtype.kind in "mM" else np.nan
     return plain
-
-
-def proba_frame(
-    frame: nw.DataFrame[Any], labels: list[Hashable], proba: NDArray[np.float64]
-) -> Any:
-    """Return probabilities as a dataframe of the same library as `frame`, by label."""
-    import pandas as pd
-
-    if _is_pandas(frame):
-        columns = _inferred(pd.Index(_objects(labels), dtype=object))
-        return pd.DataFrame(proba, index=frame.to_native().index, columns=columns)
-    named = dict(zip(column_names(frame, labels), proba.T, strict=True))
-    return nw.from_dict(named, backend=frame.implementation).to_native()
-
-
-def column_names(frame: nw.DataFrame[Any], labels: list[Hashable]) -> list[str]:
-    """Return a column name per label for a dataframe unlike pandas', or raise ValueError."""
-    names = [str(label) for label in labels]
-    "".join(names).encode()  # or the library could refuse a name once the block is learned
-    if len(set(names)) < len(names):
-        raise ValueError(
-            f"labels {shown(labels)} do not give distinct column names in {frame.implementation}, "
-            "where names are text; pass X as a pandas dataframe"
-        )
-    return names
-
-
-def check_column_names(frame: nw.DataFrame[Any], labels: Iterable[Hashable], y: Any) -> None:
-    """Raise ValueError if the labels so far and those in `y` cannot all name columns."""
-    if not _is_pandas(frame):  # which takes any label as a name
-        with suppress(TypeError):  # a bad label is rejected later, where labels are checked
-            column_names(frame, [*dict.fromkeys([*labels, *read_labels(y, len(frame)).values])])
-
-
-def check_series(frame: nw.DataFrame[Any], labels: Iterable[Hashable], y: Any) -> None:
-    """Raise TypeError if the labels so far and those in `y` do not fit into one series."""
-    if _is_pandas(frame):  # which takes any labels
-        return
-    found = dict.fromkeys(labels)
-    with suppress(TypeError):  # a bad label is rejected later, where labels are checked
-        new = read_labels(y, len(frame)).values
-        found |= dict.fromkeys(label for label in new if not is_missing(label))
-    label_series(frame, [*found], np.arange(len(found)))
-
-
-def label_series(
-    frame: nw.DataFrame[Any], labels: list[Hashable], codes: NDArray[np.int64] | None
-) -> Any:
-    """Return the labels of some codes, or of None, as a series of the library of `frame`."""
-    import pandas as pd
-
-    values = _objects([None] * len(frame)) if codes is None else _objects(labels)[codes]
-    if _is_pandas(frame):
-        series = pd.Series(values, index=frame.to_native().index, dtype=object)
-        return series if codes is None else _inferred(series)
-    with suppress(Exception):  # each library has its own
-        narwhal = nw.new_series("", values.tolist(), backend=frame.implementation)
-        if narwhal.to_list() == values.tolist():  # not rounded, or lists instead of tuples
-            return narwhal.to_native()
-    raise TypeError(
-        f"labels {shown(labels)} of several types, or of one that it cannot hold as they are, do "
-        f"not fit into one {frame.implementation} series; pass X as a pandas dataframe"
-    )
-
-
-def number_series(frame: nw.DataFrame[Any], numbers: NDArray[np.float64]) -> Any:
-    """Return numbers as a series of the same library as `frame`."""
-    import pandas as pd
-
-    if _is_pandas(frame):
-        return pd.Series(numbers, index=frame.to_native().index)
-    return nw.new_series("", numbers, backend=frame.implementation).to_native()
-
-
-def _inferred(objects: Any) -> Any:
-    """Return objects of pandas in a narrower dtype that keeps each of them as it is."""
-    with suppress(NotImplementedError, UnicodeError):  # as of float16, or text that is not valid
-        inferred = objects.infer_objects()
-        return inferred if inferred.tolist() == objects.tolist() else objects
-    return objects
-
-
-def _objects(values: list[Any]) -> NDArray[Any]:
-    return np.fromiter(values, object, len(values))
 
 
 # Blocks of rows in which a 0 means absent

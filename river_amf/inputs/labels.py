@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID, InvalidType, InvalidValue
 from river_amf.inputs.kinds import PLAIN_NUMBERS, is_missing, is_real, plain, shown
-from river_amf.state.layout import ANSWER, LOCATION, LOWER
 
 LARGEST_TARGET = 1e100  # distance from the first target; the squares of more would be useless
 _EXACT = 2**53  # integers up to it are exact in float64
@@ -30,10 +29,6 @@ class Labels:
     def get(self) -> Callable[[Any], int | None]:
         """The function from a label to its index, None if it is new."""
         return self.index.get
-
-    def answer(self, buffer: Any) -> dict[Any, float]:
-        """Return the probability of each label, given a buffer that begins with them."""
-        return dict(zip(self.index, buffer))  # noqa: B905 (the keyword takes 0.1 us)
 
     def __len__(self) -> int:
         return len(self.index)
@@ -81,18 +76,8 @@ class Labels:
 
     @property
     def n_classes(self) -> int:
-        """The number of classes, and of columns of the forest's answers."""
+        """The number of classes."""
         return len(self.index)
-
-    width = n_classes
-
-    def blank_answers(self, n_rows: int, n_new: int = 0, level: float = 0.0) -> NDArray[np.float64]:
-        """Return an array for the answers to a block, once there are so many more labels."""
-        return np.zeros((n_rows, self.width + n_new))
-
-    def no_answer(self) -> dict[Any, float]:
-        """Return the prediction before the first sample."""
-        return {}
 
     def is_odd(self, column: Column) -> NDArray[np.bool_]:
         """Return which rows of a column hold no label seen so far."""
@@ -117,7 +102,7 @@ class Targets:
     The forest learns y minus the first target, the origin, so that an offset costs no digits.
     """
 
-    n_classes, width = 0, ANSWER
+    n_classes = 0
 
     def __init__(self, origin: float | None = None) -> None:
         self.origin = origin  # the first target
@@ -184,26 +169,6 @@ class Targets:
         if column.numbers is None:
             return np.array([self.get(value) for value in column.values[rows.start : rows.stop]])
         return column.numbers[rows.start : rows.stop] - self.origin + 0.0
-
-    def answer(self, buffer: Any) -> float:
-        """Return the prediction in an answer of the forest."""
-        assert self.origin is not None
-        return float(buffer[LOCATION]) + self.origin
-
-    def blank_answers(self, n_rows: int, n_new: int = 0, level: float = 0.0) -> NDArray[np.float64]:
-        """Return an array for the answers to a block, with quantiles at a level unless it is 0."""
-        answers = np.zeros((n_rows, ANSWER))
-        answers[:, LOWER] = level
-        return answers
-
-    def no_answer(self) -> float:
-        """Return the prediction before the first sample."""
-        return 0.0
-
-
-def no_quantiles(level: float) -> tuple[float, float]:
-    """Return the quantiles before the first sample; of the least level, both are the median."""
-    return (-math.inf, math.inf) if 0.5 * level > 0.0 else (0.0, 0.0)
 
 
 def as_target(y: Any) -> float:

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from river import base
 
-from river_amf.inputs import frames
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import check_sample, shown
 from river_amf.keyed.blocks import Block, key_names
 from river_amf.keyed.keys import key_text
 from river_amf.keyed.store import Store
+from river_amf.outputs import frames
 from river_amf.parameters import Check, CheckedParameters, flag, integer
 
 

@@ -13,8 +13,8 @@ from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 from river import base
 
+from river_amf.ensemble import river_model
 from river_amf.explain.formatting import name
-from river_amf.explain.trees import river_model
 from river_amf.forest import Forest
 from river_amf.inputs.kinds import as_number, is_missing, shown
 from river_amf.parameters import integer

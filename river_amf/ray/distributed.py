@@ -20,6 +20,7 @@ from river_amf.classifier import AMFClassifier
 from river_amf.forest import Forest
 from river_amf.inputs import frames
 from river_amf.inputs.kinds import shown
+from river_amf.outputs.frames import check_series, label_series, number_series, proba_frame
 from river_amf.parameters import Check, CheckedParameters
 from river_amf.persistence import FileError, places
 from river_amf.ray.workers import CHECKS, Workers
@@ -44,9 +45,9 @@ def _weighted(answers: list[Any], shares: list[float]) -> Any:
     mean: Any = sum(share * array for share, array in zip(shares, arrays, strict=True))
     like = native(first)
     if isinstance(like, nw.DataFrame):
-        return frames.proba_frame(like, [*like.columns], mean)
+        return proba_frame(like, [*like.columns], mean)
     if isinstance(like, nw.Series):
-        return frames.number_series(like.to_frame(), mean)
+        return number_series(like.to_frame(), mean)
     return mean.tolist()
 
 
@@ -218,7 +219,7 @@ class _Classifier(DistributedForest, base.MiniBatchClassifier):
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
         frame = frames.frame_of(X)
         [labels] = self._workers.call(attrgetter("_labels"), 0)
-        frames.check_series(frame, labels, y)
+        check_series(frame, labels, y)
         X = X if frames.is_matrix(X) else frames.as_pandas(frame)
         proba = self.predict_proba_then_learn_many(X, y, w)
         return self._as_series(frame, proba)
@@ -235,7 +236,7 @@ class _Classifier(DistributedForest, base.MiniBatchClassifier):
         if values.shape[1]:
             has_none = np.isnan(values[:, 0])  # nothing had been learned
             codes = np.where(has_none, len(labels) - 1, values.argmax(axis=1))
-        return frames.label_series(frame, labels, codes)
+        return label_series(frame, labels, codes)
 
 
 class _Regressor(DistributedForest, base.MiniBatchRegressor):

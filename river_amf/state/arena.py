@@ -1,4 +1,4 @@
-"""The memory of a forest: the arena that holds its arrays, and blocks of samples.
+"""The memory of a forest: the arena that holds its arrays.
 
 The kernels fill the arrays but never allocate them. To grow, a new arena is made, which shares the
 arrays that stay. The engine replaces the old one in one step, so no signal or lack of memory leaves
@@ -16,9 +16,9 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from river_amf.state import layout
+from river_amf.state.draws import draw_directions, draw_phases, draw_weights
 from river_amf.state.layout import FIELDS, OUTPUT_FIELDS, Array, Field
 
 _FIRST_NODES = 64
@@ -34,46 +34,6 @@ _SPARE = 1 if sys.platform == "win32" else 256  # as unused memory counts there
 _ARRAY_BYTES = sys.getsizeof(np.empty(0))  # around its data
 _PENDING_BYTES = 2**24  # of predictions for delayed labels
 _OF_PENDING = [name for name, field in FIELDS.items() if field.axes[0] == "pending"]
-CHUNK_BYTES = 2**22  # memory in use for one chunk of a block: half of a second-level cache
-
-
-class EncodedBlock:
-    """A block of samples, with buffers for what the kernels write about it."""
-
-    votes: Array
-
-    def __init__(self, values: Array, targets: Array, weights: Array, answers: Array) -> None:
-        self.values = values  # (samples, columns), encoded; some columns may not be features yet
-        self.targets = targets  # the index of each label, or a number
-        self.weights = weights  # samples of weight 0 are not learned
-        self.answers = answers  # a row of predictions for each sample
-        self.record = np.zeros(1, layout.BLOCK)
-        self.address: int = self.record.ctypes.data
-
-    def prepare(
-        self, arena: Arena, n_samples: int, *, predicts: bool, learns: bool, keeps: bool = False
-    ) -> None:
-        """Allocate the buffers of chunks."""
-        lengths = arena.capacities | {"chunk": 1}
-        fields = [field for field in layout.BLOCK_FIELDS.values() if "chunk" in field.axes]
-        bytes_a_sample = sum(8 * math.prod(field.shape(lengths)) for field in fields)
-        self.chunk = min(n_samples, max(_FIRST_NODES, CHUNK_BYTES // bytes_a_sample))
-        lengths["chunk"] = self.chunk
-        for name, field in layout.BLOCK_FIELDS.items():
-            if name not in ("values", "targets", "weights", "answers"):
-                setattr(self, name, np.zeros(field.shape(lengths), field.dtype))
-            array = getattr(self, name)
-            self.record[name] = array.ctypes.data
-            for axis, length in zip(field.axes, array.shape, strict=True):
-                if isinstance(axis, str):
-                    self.record[f"{axis}_capacity"] = length
-        self.record["predicts"], self.record["learns"] = predicts, learns
-        self.record["keeps"] = keeps
-
-    @property
-    def stage(self) -> int:
-        """How far the chunk under way has come."""
-        return int(self.record["stage"][0])
 
 
 class PredictionBuffer(NamedTuple):
@@ -504,34 +464,3 @@ def _uninitialized(shape: tuple[int, ...], dtype: Any) -> Array:
             flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
             return np.ndarray(shape, dtype, mmap.mmap(-1, n_bytes, flags=flags))
     return np.empty(shape, dtype)
-
-
-Numbers = NDArray[np.float64]
-
-
-def draw_phases(key: int, n: int = layout.N_COSINES) -> Numbers:
-    """Return angles drawn uniformly from [0, 2 pi)."""
-    phases: Numbers = 2.0 * np.pi * _uniform(key, 0, n)
-    return phases
-
-
-def draw_directions(key: int, column: int, n: int = layout.N_COSINES) -> Numbers:
-    """Return numbers drawn from the standard normal distribution, for the feature in a column."""
-    # by the transform of Box and Muller
-    radius = np.sqrt(-2.0 * np.log1p(-_uniform(key, 2 * column + 1, n)))
-    directions: Numbers = radius * np.cos(2.0 * np.pi * _uniform(key, 2 * column + 2, n))
-    return directions
-
-
-def draw_weights(key: int, number: int, n: int) -> Numbers:
-    """Return n rows of numbers drawn uniformly with variance 1, one for each hidden unit."""
-    fractions = _uniform(key, number, n * layout.N_UNITS)
-    return math.sqrt(12.0) * (fractions.reshape(n, layout.N_UNITS) - 0.5)
-
-
-def _uniform(key: int, number: int, n: int) -> Numbers:
-    """Return numbers from [0, 1), which differ for each number of a sequence."""
-    # raw bits, because numpy may change how it makes floats of them
-    bits = np.random.Philox(key=[int(key), number]).random_raw(n)
-    fractions: Numbers = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    return fractions

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 from river_amf.state import arena
+from river_amf.state import blocks as state_blocks
 
 COUNTERS = "n_since", "usual_back", "trust", "n_missed"
 ADAPTIVE = test_naive.ADAPTIVE, test_naive_regression.ADAPTIVE
@@ -206,7 +207,7 @@ def test_restarts_equal_reference(kind, parameters):
 
 @pytest.mark.parametrize(("kind", "parameters"), VARIANTS)
 def test_late_rows_of_chunks_equal_single_samples(kind, parameters, monkeypatch, chunks):
-    monkeypatch.setattr(arena, "CHUNK_BYTES", 1)  # chunks of 64 rows
+    monkeypatch.setattr(state_blocks, "CHUNK_BYTES", 1)  # chunks of 64 rows
     single, blocks = (kind(seed=3, **parameters) for _ in range(2))
     rows = drifting(kind, 500, weights=[1.0] * 30 + [2.0] * 10 + [0.0])
     xs, ys, ws = map(list, zip(*rows, strict=True))

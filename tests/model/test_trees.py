@@ -6,7 +6,7 @@ import pytest
 from forests import QUESTIONS, STREAM
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
-from river_amf.explain.trees import Tree
+from river_amf.ensemble import Tree
 
 kinds = pytest.mark.parametrize("kind", [AMFClassifier, AdaptiveAMFClassifier])
 

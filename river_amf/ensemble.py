@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.explain import experts, paths
+from river_amf import kernels
+from river_amf.engine.engine import Engine
 from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.schema import Schema
+from river_amf.outputs.predictions import first_prediction
+from river_amf.outputs.votes import of_trees, voter_probabilities
 from river_amf.parameters import Parameters
 from river_amf.state import layout
 from river_amf.state.arena import Arena
+from river_amf.state.layout import Array
 
 
 def _figure(name: str, doc: str) -> Any:
@@ -78,36 +82,15 @@ class Tree:
         return f"Tree {self.index} of {type(self.forest).__name__}: {figures}"
 
 
-Result = TypeVar("Result")
-
-
-class _Engine(Protocol):
-    """What tables and trees need of the engine (`engine.engine`), which is a layer above."""
-
-    pending: Callable[[], object] | None
-
-    @property
-    def schema(self) -> Schema: ...
-    @property
-    def arena(self) -> Arena: ...
-
-    def finish_pending(self) -> None: ...
-    def run(self, call: Callable[..., Result], *arguments: Any) -> Result: ...
-    def weight_of(self, tree: int) -> float: ...
-    def reader(self) -> Self: ...
-    def quantiles(self, x: Any, levels: Sequence[float]) -> list[tuple[float, float, float]]: ...
-    def expert_outputs(self, x: Any) -> experts.ExpertOutputs | None: ...
-
-
 class Ensemble(Parameters):
     """A forest as the sequence of its trees, and as tables and texts see it."""
 
     # A forest has at least one tree, even before its first sample, so it is always true.
 
-    _engine: _Engine
+    _engine: Engine
 
     @property
-    def _settled(self) -> _Engine:
+    def _settled(self) -> Engine:
         if self._engine.pending is not None:
             self._engine.finish_pending()
         return self._engine
@@ -183,6 +166,15 @@ def forest_of(model: Any) -> Ensemble:
     return forest
 
 
+def levels(nodes: Array, root: int) -> list[NDArray[np.intp]]:
+    """Return the numbers of the nodes of a tree by their depth."""
+    below = [np.array([root] if root != kernels.NONE else [], np.intp)]
+    while len(below[-1]):
+        above = below[-1][nodes["left"][below[-1]] != kernels.NONE]
+        below.append(np.concatenate([nodes["left"][above], nodes["right"][above]]).astype(np.intp))
+    return below[:-1]
+
+
 def _counters(forest: Ensemble, name: str) -> NDArray[np.int64]:
     """Return a counter of each tree."""
     if not forest._has_learned:
@@ -195,7 +187,7 @@ def _summary(forest: Ensemble, index: int) -> dict[str, float]:
     n_nodes, height = int(_counters(forest, "n_nodes")[index]), 0
     if n_nodes:
         arena = forest._arena
-        height = len(paths.levels(arena.nodes[index], arena.trees["root"][index]))
+        height = len(levels(arena.nodes[index], arena.trees["root"][index]))
     return {
         "n_nodes": n_nodes,
         "n_branches": n_nodes // 2,
@@ -211,9 +203,9 @@ def _predict(forest: Ensemble, index: int, x: dict[Any, Any]) -> Any:
     """Return the target, or the probabilities of the labels, predicted by a tree alone."""
     outputs = forest._engine.expert_outputs(x)
     if outputs is None:
-        return forest._labels.no_answer()
+        return first_prediction(forest._labels)
     if forest._task == layout.REGRESSION:
-        prediction: float = experts.of_trees(forest._arena, outputs.votes)[index]
+        prediction: float = of_trees(forest._arena, outputs.votes)[index]
         return prediction + (forest._labels.origin or 0.0)
-    proba = experts.predictions(forest._arena, outputs)[index]
+    proba = voter_probabilities(forest._arena, outputs)[index]
     return dict(zip(forest._labels, (proba / proba.sum()).tolist(), strict=True))

@@ -1,0 +1,49 @@
+"""The answers of the kernels as predictions: probabilities by label, or the target."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from river_amf.inputs.labels import Labels, Targets
+from river_amf.state.layout import ANSWER, LOCATION, LOWER
+
+
+def prediction(labels: Labels | Targets, answer: Any) -> Any:
+    """Return the probability of each label, or the target, given a buffer that begins with them."""
+    if isinstance(labels, Labels):
+        return dict(zip(labels.index, answer))  # noqa: B905 (the keyword takes 0.1 us)
+    assert labels.origin is not None
+    return float(answer[LOCATION]) + labels.origin
+
+
+def first_prediction(labels: Labels | Targets) -> Any:
+    """Return the prediction before the first sample."""
+    return {} if isinstance(labels, Labels) else 0.0
+
+
+def first_quantiles(level: float) -> tuple[float, float]:
+    """Return the quantiles before the first sample; of the least level, both are the median."""
+    return (-math.inf, math.inf) if 0.5 * level > 0.0 else (0.0, 0.0)
+
+
+def width(labels: Labels | Targets) -> int:
+    """Return the number of columns of the forest's answers."""
+    return len(labels) if isinstance(labels, Labels) else ANSWER
+
+
+def blank_answers(
+    labels: Labels | Targets, n_rows: int, n_new: int = 0, level: float = 0.0
+) -> NDArray[np.float64]:
+    """Return an array for the answers to a block, once there are so many more labels.
+
+    Those of targets have quantiles at a level unless it is 0.
+    """
+    if isinstance(labels, Labels):
+        return np.zeros((n_rows, len(labels) + n_new))
+    answers = np.zeros((n_rows, ANSWER))
+    answers[:, LOWER] = level
+    return answers
