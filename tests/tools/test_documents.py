@@ -1,7 +1,10 @@
-"""DESIGN.md and the code fit together: sections that are cited, names that are used."""
+"""DESIGN.md and the code fit together: sections that are cited, names, and constants."""
 
+import importlib
 import re
 from pathlib import Path
+
+import numpy as np
 
 import river_amf
 
@@ -46,7 +49,8 @@ MAPS_OF_CALLS = re.findall(
 
 def test_names_of_design_occur_in_code():
     code = {word for path in SOURCES for word in WORD.findall(path.read_text(encoding="utf-8"))}
-    texts = [*re.findall(r"`([^`\n]+)`", DESIGN), *MAPS_OF_CALLS]
+    formulas = re.findall(r"\b[A-Z][A-Z_]{2,}\b", "\n".join(re.findall(r"^    .*$", DESIGN, re.M)))
+    texts = [*re.findall(r"`([^`\n]+)`", DESIGN), *MAPS_OF_CALLS, *formulas]
     used = {word for text in texts for word in WORD.findall(PATH.sub("", text))}
     names = {word for word in used if "_" in word.strip("_") or word[0].isupper()}
     assert {"aggregate_upwards", "encode_to_learn", "DROPPED", "Engine"} <= names
@@ -66,3 +70,47 @@ def test_maps_of_calls_name_files_of_functions():
 def test_tests_patch_no_private_name():
     patches = re.compile(r'setattr\([^)]*[".]_[a-z]')
     assert [path for path in TESTS.rglob("*.py") if patches.search(path.read_text())] == []
+
+
+# Not of the mathematics: capacities, sizes of records, how many there are of something, and codes.
+TECHNICAL = {
+    *("ANSWER", "CLOSED", "FEW_SAMPLES", "HALF", "LEAF", "LOG_SCALE", "MISSING", "MISSING_CODE"),
+    *("NO_LIMIT", "N_ADDITIVE", "N_COMMON", "N_PURE", "N_RECENT_ERRORS", "N_ROW_KINDS"),
+    *("N_STACKED", "N_TERM_ROWS", "N_TRENDS", "N_VOTERS", "OF_VOTER", "RAREST", "READY_SPLITS"),
+    "UNSEEN",
+}
+
+
+def module_of(path):
+    return importlib.import_module("river_amf." + path.removesuffix(".py").replace("/", "."))
+
+
+def numbers_of(path):
+    """Yield the names of numbers, without enumerations, sizes in bytes, and marks up to 0."""
+    source, module = (PACKAGE / path).read_text(encoding="utf-8"), module_of(path)
+    for names in re.findall(r"^([A-Z_][A-Z0-9_, ]*) = ", source, re.M):
+        values = {name: getattr(module, name) for name in names.split(", ")}
+        if len(values) == 1 or [*values.values()] != [*range(len(values))]:
+            for name, value in values.items():
+                is_technical = (isinstance(value, int) and value <= 0) or name.endswith("_BYTES")
+                if isinstance(value, int | float | np.floating) and not is_technical:
+                    yield name
+
+
+def test_table_of_constants_is_that_of_code():
+    section = DESIGN.partition("\n## Constants\n")[2].partition("\n## ")[0]
+    listed, path = set(), ""
+    for line in section.splitlines():
+        if line.startswith("| ") and not line.startswith("| section"):
+            _, names, values, file, *_ = (cell.strip(" `") for cell in line[1:].split("|"))
+            path = file or path
+            for name, text in zip(names.split("`, `"), values.split(", "), strict=True):
+                value = getattr(module_of(path), name)
+                assert value == type(value)(eval(text.replace("^", "**"))), (path, name)
+                listed.add((path, name))
+    assert len(listed) > 150
+    paths = [*(PACKAGE / "kernels").rglob("*.py"), PACKAGE / "engine/settings.py"]
+    names = {path.relative_to(PACKAGE).as_posix() for path in [*paths, PACKAGE / "state/layout.py"]}
+    names = {name for name in names if "numba_tools" not in name and "answers.py" not in name}
+    code = {(path, name) for path in names for name in numbers_of(path) if name not in TECHNICAL}
+    assert sorted(code - listed) == []
