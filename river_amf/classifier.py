@@ -384,7 +384,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     This is `AMFClassifier` with other defaults, and the recommended choice for a real stream. The
     splits of a Mondrian forest do not depend on the labels, so little has to be discarded when the
     concept drifts. Nodes forget old labels (`fading_factor`), uninformative features are hardly
-    ever split (`split_intensity`), trees and linear models are weighted by their performance
+    ever split (`split_intensity`), trees and other models are weighted by their performance
     (`vote`), and half of the trees restart if all that is not enough (`drift_threshold`). Memory
     and time are bounded (`max_nodes`, and for sparse samples `max_words`).
 
@@ -404,9 +404,9 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     Notes
     -----
-    On twelve real streams, these defaults raise the mean accuracy from 0.869 to 0.922. Linear
-    models and the learned vote contribute most, and also lower the log-loss most. Linear models
-    take 50 to 110 % more time, fading up to 20 %, relevance up to 10 %. On streams that do not
+    On twelve real streams, these defaults raise the mean accuracy from 0.869 to 0.923. The learned
+    vote and its other models contribute most, and also lower the log-loss most. These models take
+    30 to 110 % more time, fading up to 20 %, relevance up to 10 %. On streams that do not
     drift, fading loses at most 0.2 points.
 
     Examples

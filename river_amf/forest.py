@@ -230,7 +230,7 @@ class Forest(Ensemble, Saved):
     def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
         """Explain the prediction for one sample as text.
 
-        The text shows the predictions of the forest, its trees and its linear models, with their
+        The text shows the predictions of the forest, its trees and other models, with their
         weights, and the path of the sample down a tree (`inspection.path` explains its columns). Of
         linear models it lists the inputs that separate the two most probable labels most. For a
         regressor it shows an interval, scales of errors, and means and deviations of targets
