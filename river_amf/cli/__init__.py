@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from river_amf._version import __version__
-from river_amf.inputs.printing import print_line, printable
+from river_amf.outputs.printing import print_line, printable
 
 __all__ = ["main"]
 

@@ -19,8 +19,8 @@ from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.prequential import Step, round_interval, schedule_of, warm_up_model
 from river_amf.evaluation.recording import Run
 from river_amf.evaluation.streams import ROWS
-from river_amf.explain.formatting import describe
 from river_amf.inputs.encoding import ascending
+from river_amf.outputs.formatting import describe
 from river_amf.pages.records import not_ahead
 from river_amf.pages.tables import TITLES, cell_text
 from river_amf.state.layout import CLASSIFICATION

@@ -19,7 +19,7 @@ from river_amf.evaluation.prequential import has_intervals, predictor
 from river_amf.evaluation.streams import Record
 from river_amf.evaluation.table_files import LAYOUT
 from river_amf.inputs.encoding import ascending
-from river_amf.inputs.printing import print_line, printable, shorten
+from river_amf.outputs.printing import print_line, printable, shorten
 
 DESCRIPTION = (
     "Predict the rows of a file with a model that `river-amf evaluate --save` has written. The file"

@@ -15,7 +15,7 @@ from river_amf import persistence
 from river_amf.ensemble import Ensemble
 from river_amf.evaluation import EvaluationError
 from river_amf.inputs.kinds import shown
-from river_amf.inputs.printing import printable
+from river_amf.outputs.printing import printable
 
 
 def show_model(path: str) -> None:

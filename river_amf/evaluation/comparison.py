@@ -20,8 +20,8 @@ from river_amf.evaluation.prequential import round_interval, schedule_of, warm_u
 from river_amf.evaluation.recording import Run
 from river_amf.evaluation.streams import Stream, Wait, read_pairs
 from river_amf.evaluation.usage_errors import StreamFailure
-from river_amf.explain.formatting import describe
-from river_amf.inputs.printing import printable
+from river_amf.outputs.formatting import describe
+from river_amf.outputs.printing import printable
 from river_amf.pages.records import moments_of
 from river_amf.pages.report_page import Report
 from river_amf.pages.tables import displayed

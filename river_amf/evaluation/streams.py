@@ -18,7 +18,7 @@ from river.feature_extraction import BagOfWords
 
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.inputs.kinds import as_category, is_real, shown
-from river_amf.inputs.printing import printable, shorten
+from river_amf.outputs.printing import printable, shorten
 from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 Label = base.typing.ClfTarget

@@ -11,12 +11,12 @@ import pandas as pd
 from river_amf.ensemble import Ensemble
 from river_amf.explain import experts
 from river_amf.explain.contributions import contributions_of, has_rest
-from river_amf.explain.formatting import categories_text, count_text, counts_text, name, short
 from river_amf.explain.linear_weights import weights_of
 from river_amf.explain.paths import check_tree, walk
 from river_amf.explain.tables import path_of
 from river_amf.kernels import LINEAR_FLOOR, VOTE_FLOOR
 from river_amf.outputs import votes
+from river_amf.outputs.formatting import categories_text, count_text, counts_text, name, short
 from river_amf.outputs.votes import ExpertOutputs
 from river_amf.state.layout import REGRESSION, SPREAD
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.explain.formatting import MISSING
 from river_amf.inputs.schema import Schema
 from river_amf.kernels.regression.densities import PRIOR_WEIGHT
+from river_amf.outputs.formatting import MISSING
 from river_amf.state import layout
 from river_amf.state.arena import Arena
 from river_amf.state.layout import Array

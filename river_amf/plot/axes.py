@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.patches import Patch
 
-from river_amf.explain.formatting import name
 from river_amf.inputs.encoding import ascending
+from river_amf.outputs.formatting import name
 from river_amf.pages.charts import COLORS
 
 
