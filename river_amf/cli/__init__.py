@@ -113,6 +113,6 @@ def _add_arguments(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None
     for name, summary in _SUBCOMMANDS.items():
         subcommand = commands.add_parser(name, help=summary, formatter_class=_Help)
         if name in modules:
-            subcommand.description = modules[name].DESCRIPTION
+            subcommand.description = " ".join((modules[name].__doc__ or "").split())
             subcommand.set_defaults(run=modules[name].run)
             getattr(modules[name], "add_arguments", lambda _: None)(subcommand)

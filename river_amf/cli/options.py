@@ -56,7 +56,6 @@ def add_file_arguments(
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser, *, explains: bool = False) -> None:
-    """Add the arguments on how a file is read."""
     names = list[str]()
 
     def add(name: str, text: str, **kwargs: Any) -> None:

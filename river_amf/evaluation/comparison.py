@@ -198,7 +198,6 @@ def comparison_of(
     naive_baselines: Sequence[str],
     interrupt: KeyboardInterrupt | None = None,
 ) -> Comparison:
-    """Return the results of models that have run."""
     table = [
         {"model": name, "n_samples": run.n_samples, **run.figures, "status": run.status}
         for name, run in runs.items()

@@ -77,7 +77,6 @@ class Run:
         return self.figures
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that a report has, by name."""
         return {} if self._recorder is None else self._recorder.tables(self._scores.pairs)
 
     def _add(self, step: Step) -> None:

@@ -62,7 +62,6 @@ class TableRows:
         return ((x, y) for _, x, y, _ in self.records())
 
     def records(self) -> Iterator[Record]:
-        """Yield the rows."""
         names, has_gaps = [*self.frame], bool(self.frame.isna().to_numpy().any())
         cells = self.frame.itertuples(index=False, name=None)
         kept = map(tuple, self.kept.to_numpy(object))  # pandas 2 iterates over no empty tuples

@@ -83,7 +83,6 @@ def _location(n: float, mean: float, above: float) -> float:
 
 
 def log_odds(nodes: Array) -> NDArray[np.float64]:
-    """Return the log-odds r_v of nodes, NaN for leaves."""
     odds = np.where(nodes["left"] == kernels.NONE, math.nan, nodes["odds"])
     return np.log(odds) + nodes["odds_scale"] * kernels.LOG_SCALE
 

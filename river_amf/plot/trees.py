@@ -150,7 +150,6 @@ def _draw(
 
 
 def _split_text(row: Any) -> str:
-    """Return the text for the split of a node."""
     if row.left < 0:
         return "leaf"
     if row.categories_left is not None:
