@@ -108,7 +108,6 @@ class Ensemble(Parameters):
         return self._settled.arena
 
     def __len__(self) -> int:
-        """Return the number of trees."""
         return int(self.n_estimators)
 
     def __iter__(self) -> Iterator[Tree]:
@@ -176,14 +175,12 @@ def levels(nodes: Array, root: int) -> list[NDArray[np.intp]]:
 
 
 def _counters(forest: Ensemble, name: str) -> NDArray[np.int64]:
-    """Return a counter of each tree."""
     if not forest._has_learned:
         return np.zeros(forest.n_estimators, np.int64)
     return forest._arena.trees[name].astype(np.int64)
 
 
 def _summary(forest: Ensemble, index: int) -> dict[str, float]:
-    """Return the figures of a tree by name."""
     n_nodes, height = int(_counters(forest, "n_nodes")[index]), 0
     if n_nodes:
         arena = forest._arena
@@ -200,7 +197,6 @@ def _summary(forest: Ensemble, index: int) -> dict[str, float]:
 
 
 def _predict(forest: Ensemble, index: int, x: dict[Any, Any]) -> Any:
-    """Return the target, or the probabilities of the labels, predicted by a tree alone."""
     outputs = forest._engine.expert_outputs(x)
     if outputs is None:
         return first_prediction(forest._labels)

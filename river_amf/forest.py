@@ -31,7 +31,6 @@ class Forest(Ensemble, Saved):
     """Base of the forests; each class has one task, and the parameters that its engine reads."""
 
     def _begin(self, values: dict[str, Any]) -> None:
-        """Set the parameters, and begin with nothing learned."""
         for name in self._checks:
             setattr(self, name, values[name])
         for sentence in self._idle():
@@ -306,18 +305,15 @@ class Forest(Ensemble, Saved):
         return frames.frame_of(X)
 
     def _rows_of(self, X: Any, frame: Any) -> Rows:
-        """Return the rows of X, which was read as this frame."""
         if self.absent == "zero":
             return Rows(len(frame), [], frames.read_rows(X))
         return Rows(len(frame), frames.read_columns(frame), None)
 
     def _predict_block(self, X: Any, levels: Sequence[float] = (0.0,)) -> list[BlockAnswers]:
-        """Return the predictions for a block, once with quantiles at each of these levels."""
         rows = self._rows_of(X, self._frame_of(X))
         return self._engine.run(predict_block, self._engine, rows, self.n_jobs, levels)
 
     def _labeled_rows(self, X: Any, y: Any, w: Any) -> Rows:
-        """Return the rows of X with their labels and weights."""
         frame = self._frame_of(X)
         weights = frames.read_weights(w, len(frame))
         read = frames.read_targets if self._task == REGRESSION else frames.read_labels
@@ -326,10 +322,8 @@ class Forest(Ensemble, Saved):
         return self._rows_of(X, frame)._replace(labels=labels, weights=weights)
 
     def _learn_block(self, X: Any, y: Any, w: Any, *, predicts: bool) -> BlockAnswers:
-        """Learn a block of rows; if `predicts`, predict each one before it is learned."""
         rows = self._labeled_rows(X, y, w)
         return self._engine.run(learn_block, self._engine, rows, self, predicts)
 
     def _check_rows(self, rows: Rows) -> None:
-        """Raise the error of learning some rows, if there is one, but learn nothing."""
         self._engine.run(check_block, self._engine, rows, self)

@@ -103,7 +103,6 @@ class CheckedParameters:
 
     @property
     def _parameters(self) -> dict[str, Any]:
-        """The values of the parameters, by name."""
         return {name: getattr(self, name) for name in self._checks}
 
     @property

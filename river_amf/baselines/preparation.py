@@ -26,7 +26,6 @@ class Scaler(preprocessing.StandardScaler):
         self._n_samples = 0
 
     def learn_one(self, x: Features) -> None:
-        """Learn from the numbers of a sample."""
         super().learn_one(x)  # type: ignore[no-untyped-call]
         self._n_samples += 1
 
@@ -63,7 +62,6 @@ def categories(x: Features) -> Features:
 
 
 def present(x: Features) -> Features:
-    """Return the features that are not missing."""
     return numbers(x) | categories(x)
 
 

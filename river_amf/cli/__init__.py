@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import NoReturn
 
 from river_amf._version import __version__
-from river_amf.inputs.printing import print_line, printable
+from river_amf.outputs.printing import print_line, printable
 
 __all__ = ["main"]
 
@@ -113,6 +113,6 @@ def _add_arguments(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None
     for name, summary in _SUBCOMMANDS.items():
         subcommand = commands.add_parser(name, help=summary, formatter_class=_Help)
         if name in modules:
-            subcommand.description = modules[name].DESCRIPTION
+            subcommand.description = " ".join((modules[name].__doc__ or "").split())
             subcommand.set_defaults(run=modules[name].run)
             getattr(modules[name], "add_arguments", lambda _: None)(subcommand)

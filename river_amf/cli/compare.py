@@ -1,4 +1,9 @@
-"""The subcommand `river-amf compare`: several models on one stream, in one table."""
+"""Run several models over the same stream, and compare them.
+
+Each model predicts every sample and then learns it (test-then-train). If a model fails, its row of
+the table has the error; if all fail, the exit status is 1. Ctrl-C prints and writes the results so
+far.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +15,8 @@ from river_amf.evaluation import compare
 from river_amf.evaluation.comparison import report_of
 from river_amf.pages.records import not_ahead
 
-DESCRIPTION = (
-    "Run several models over the same stream and compare them: each model predicts every sample"
-    " and then learns it (test-then-train). If a model fails, its row of the table has the error;"
-    " if all fail, the exit status is 1. Ctrl-C prints and writes the results so far."
-)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the subcommand."""
     options.add_stream_arguments(parser)
     about = "models to run, of those that `river-amf models` lists (the usual ones)"
     parser.add_argument("--models", **options.LIST | {"default": None}, help=about)
@@ -30,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check everything that can be checked beforehand, run, and return the exit status."""
     options.check_outputs(arguments, "csv", "html")
     stream = options.load_chosen(arguments).complete()
     models = arguments.models and [*dict.fromkeys(map(str.lower, arguments.models))]

@@ -1,4 +1,7 @@
-"""The subcommand `river-amf evaluate`: one model on a stream, with its metrics along the way."""
+"""Run one model over a stream, and print its metrics along the way.
+
+It predicts each sample, then learns it. Results are kept after Ctrl-C or a bad row.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +22,14 @@ from river_amf.evaluation.models import TASKS
 from river_amf.evaluation.prequential import Step, round_interval, schedule_of, warm_up_model
 from river_amf.evaluation.recording import Run
 from river_amf.evaluation.streams import ROWS
-from river_amf.explain.formatting import describe
 from river_amf.inputs.encoding import ascending
+from river_amf.outputs.formatting import describe
 from river_amf.pages.records import not_ahead
 from river_amf.pages.tables import TITLES, cell_text
 from river_amf.state.layout import CLASSIFICATION
 
-DESCRIPTION = (
-    "Run one model over a stream: it predicts each sample, then learns it, and metrics are printed"
-    " along the way. Results are kept after Ctrl-C or a bad row."
-)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the subcommand."""
     options.add_stream_arguments(parser)
     add = parser.add_argument
     about = "one that `river-amf models` lists (adaptive)"

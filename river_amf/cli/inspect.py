@@ -1,4 +1,9 @@
-"""The subcommand `river-amf inspect`: the columns of a file, or what is in a saved model."""
+"""Show the columns of a file as `river-amf evaluate` reads them, or what is in a saved model.
+
+Of a column, show its name, how it is read, number of missing and of distinct values, and an
+example. Of a saved model, show its class, parameters and trees, and how what it learned was read;
+it is checked, and no code in it is run.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,8 @@ import argparse
 from river_amf.cli import options
 from river_amf.cli.saved_models import is_model, show_model
 
-DESCRIPTION = (
-    "Show the columns of a file as `river-amf evaluate` reads them: name, how it is read, number of"
-    " missing and of distinct values, and an example. Of a saved model, show its class, parameters"
-    " and trees, and how what it learned was read; it is checked, and no code in it is run."
-)
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the subcommand."""
     options.add_file_arguments(parser, f"{options.FILE}; or a saved model", explains=True)
     parser.epilog = """Examples:
   river-amf inspect sales.csv
@@ -23,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what is in the file, and return the exit status."""
     if is_model(arguments.stream):
         show_model(arguments.stream)
         return 0

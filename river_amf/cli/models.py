@@ -1,4 +1,7 @@
-"""The subcommand `river-amf models`: the models and streams that have names."""
+"""List the models that --model and --models take, and the streams that have names.
+
+A star marks the models that `river-amf compare` runs by default.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,8 @@ from river_amf.baselines import DESCRIPTIONS
 from river_amf.evaluation import BUNDLED, STREAMS
 from river_amf.evaluation.models import TASKS
 
-DESCRIPTION = (
-    "List the models that --model and --models take, and the streams that have names. A star marks"
-    " the models that `river-amf compare` runs by default."
-)
-
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the names, and return the exit status."""
     for task in TASKS.values():
         print(f"Models for {task.task}:")
         for name in task.models(None):

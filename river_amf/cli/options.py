@@ -15,7 +15,7 @@ from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.table_files import LAYOUT, given
 from river_amf.evaluation.usage_errors import split_list
 from river_amf.inputs.kinds import is_real
-from river_amf.inputs.printing import print_line, printable
+from river_amf.outputs.printing import print_line, printable
 
 LIST: Any = {"type": split_list, "action": "extend", "default": [], "metavar": "A,B"}
 _COLUMNS: Any = {"action": "append", "default": [], "metavar": "A,B"}  # names may have commas
@@ -56,7 +56,6 @@ def add_file_arguments(
 
 
 def add_reading_arguments(parser: argparse.ArgumentParser, *, explains: bool = False) -> None:
-    """Add the arguments on how a file is read."""
     names = list[str]()
 
     def add(name: str, text: str, **kwargs: Any) -> None:

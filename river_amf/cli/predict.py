@@ -1,4 +1,8 @@
-"""The subcommand `river-amf predict`: a saved model on the rows of a file."""
+"""Predict the rows of a file with a model that `river-amf evaluate --save` has written.
+
+The file is read with the options that the model was saved with, unless others are given, and its
+target may be absent. The model learns nothing. The predictions are printed as CSV.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +23,12 @@ from river_amf.evaluation.prequential import has_intervals, predictor
 from river_amf.evaluation.streams import Record
 from river_amf.evaluation.table_files import LAYOUT
 from river_amf.inputs.encoding import ascending
-from river_amf.inputs.printing import print_line, printable, shorten
+from river_amf.outputs.printing import print_line, printable, shorten
 
-DESCRIPTION = (
-    "Predict the rows of a file with a model that `river-amf evaluate --save` has written. The file"
-    " is read with the options that the model was saved with, unless others are given, and its"
-    " target may be absent. The model learns nothing. The predictions are printed as CSV."
-)
 _MAX_LABELS = 20  # with a column of probabilities each
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of the subcommand."""
     parser.add_argument("model", metavar="MODEL", help="a file written by --save")
     parser.add_argument("stream", metavar="FILE", help=options.FILE)
     parser.add_argument("--keep", **options.KEEP)
@@ -43,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the predictions as CSV, and return the exit status."""
     model, header = read_model(arguments.model)
     name, reading = printable(arguments.model), header["notes"].get("reading")
     if not isinstance(model, base.Classifier | base.Regressor) or not isinstance(reading, dict):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -15,7 +15,7 @@ from river_amf import persistence
 from river_amf.ensemble import Ensemble
 from river_amf.evaluation import EvaluationError
 from river_amf.inputs.kinds import shown
-from river_amf.inputs.printing import printable
+from river_amf.outputs.printing import printable
 
 
 def show_model(path: str) -> None:
@@ -24,15 +24,21 @@ def show_model(path: str) -> None:
     about = f"{humanize_bytes(os.path.getsize(path))}, format {header['format']}"
     about = f"{os.path.basename(path)}: {about}, written by river_amf {header['river_amf'][:40]}"
     print(printable(about), repr(model), sep="\n")
-    for line in _reading_of(header["notes"]):
-        print(printable(line))
+    reading = header["notes"].get("reading")
+    if isinstance(reading, dict):
+        options = {name: reading[name] for name in reading if name not in ("target", "kinds")}
+        kinds = reading.get("kinds") or {}
+        columns = ", ".join(f"{shown(name)} {kind}" for name, kind in kinds.items())
+        print(printable(f"target {shown(reading.get('target'))}; columns: {columns}"))
+        if options:
+            texts = (f"{name}={shown(value)}" for name, value in options.items())
+            print(printable(f"read with {', '.join(texts)}"))
     if isinstance(model, Ensemble):
         trees = pd.DataFrame([tree.summary for tree in model])
         print(trees.to_string(float_format="{:g}".format))
 
 
 def is_model(path: str) -> bool:
-    """Return whether a file begins as saved models do."""
     if not os.path.isfile(path):  # a pipe can be read only once
         return False
     with suppress(OSError), open(path, "rb") as file:
@@ -46,15 +52,3 @@ def read_model(path: str) -> tuple[Any, Mapping[str, Any]]:
         return persistence.load_with_header(path)
     except OSError as error:
         raise EvaluationError(f"cannot read {path!r}: {error.strerror or error}") from None
-
-
-def _reading_of(notes: Mapping[str, Any]) -> Iterator[str]:
-    """Yield lines on the target, the columns and the options of the file that a model learned."""
-    reading = notes.get("reading")
-    if isinstance(reading, dict):
-        options = {name: reading[name] for name in reading if name not in ("target", "kinds")}
-        kinds = reading.get("kinds") or {}
-        columns = ", ".join(f"{shown(name)} {kind}" for name, kind in kinds.items())
-        yield f"target {shown(reading.get('target'))}; columns: {columns}"
-        if options:
-            yield "read with " + ", ".join(f"{name}={shown(options[name])}" for name in options)

@@ -63,18 +63,15 @@ class Rows(NamedTuple):
     weights: Any = None
 
     def at(self, row: int) -> dict[Hashable, Any]:
-        """Return a row as a sample."""
         if self.samples is not None:
             return self.samples[row]
         return {column.name: column.at(row) for column in self.columns}
 
     def labeled_at(self, row: int) -> tuple[dict[Hashable, Any], Any, float]:
-        """Return a row as a sample with its label and weight."""
         return self.at(row), self.labels.at(row), float(self.weights[row])
 
 
 def rows_of_samples(samples: list[Any], y: list[Any], w: list[float]) -> Rows:
-    """Return samples with their labels and weights as a block."""
     labels = Column("y", None, np.arange(len(y)), y)
     return Rows(len(samples), [], samples, labels, np.array(w))
 
@@ -164,7 +161,6 @@ class _Learner:
         return result
 
     def run(self) -> BlockAnswers:
-        """Check all rows, then learn them."""
         weights, labels = self.rows.weights, self.engine.schema.labels
         odd, n_new_labels = self.check()
         self.n_known = np.zeros(len(weights), np.int64)
@@ -221,7 +217,6 @@ class _Learner:
         return [*rows], len(twin.schema.labels) - len(engine.schema.labels)
 
     def _learn_odd(self, row: int) -> None:
-        """Learn a row as a single sample; if `predicts`, predict it before."""
         engine, (x, y, weight) = self.engine, self.rows.labeled_at(row)
         self.n_known[row] = len(engine.schema.labels)
         if self.predicts and engine.learned.arena is not None:
@@ -366,7 +361,6 @@ def _try(part: Guarded) -> None:
 
 
 def _n_cores() -> int:
-    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -60,7 +60,6 @@ class Engine(Guarded):
 
     @property
     def schema(self) -> Schema:
-        """The features and labels seen so far."""
         return self.learned.schema
 
     @property
@@ -90,7 +89,6 @@ class Engine(Guarded):
         return with_columns(self.learned) if self._has_chosen() else self.learned
 
     def extensible_schema(self, parameters: Parameters) -> Schema:
-        """Return the schema of `extensible`."""
         if self.learned.arena is None:
             return schema_of(parameters, self.schema.labels, self.schema.warned)
         return self.extensible(parameters).schema

@@ -28,7 +28,6 @@ Arrays = dict[str, Array]
 
 
 def _same(value: Any, _: str = "") -> Any:
-    """Return a value as it is."""
     return value
 
 

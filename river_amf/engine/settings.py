@@ -90,7 +90,6 @@ def n_experts_of(parameters: Parameters) -> tuple[int, int]:
 
 
 def settings_of(parameters: Parameters, n_classes: int) -> NDArray[Any]:
-    """Return the settings that follow from the parameters and the number of classes."""
     settings = np.zeros(1, layout.SETTINGS)
     settings["is_regression"] = parameters._task == layout.REGRESSION
     settings["largest_total"] = largest_total(parameters)
@@ -137,7 +136,6 @@ def largest_total(parameters: Parameters) -> float:
 
 
 def schema_of(parameters: Parameters, labels: Labels | Targets, warned: set[Hashable]) -> Schema:
-    """Return the schema of a forest that has not learned any samples."""
     return Schema(
         labels,
         max_categories=bound_of(parameters),
@@ -169,7 +167,6 @@ def most_columns(parameters: Parameters) -> int:
 
 
 def most_features(parameters: Parameters) -> int:
-    """Return how many features there may be."""
     bound, most_words = parameters.max_features, parameters.max_words
     if bound is None or not has_words(parameters) or most_words is None:
         return NO_LIMIT if bound is None else int(bound)

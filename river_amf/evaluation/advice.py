@@ -15,7 +15,7 @@ from river_amf.evaluation.streams import MAX_LABELS, ROWS, Stream
 from river_amf.evaluation.table_files import Table, numbers_among
 from river_amf.evaluation.usage_errors import option
 from river_amf.inputs import texts
-from river_amf.inputs.printing import shorten
+from river_amf.outputs.printing import shorten
 from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 _MANY_ROWS = 100  # rows in which it is odd that all values differ

@@ -20,8 +20,8 @@ from river_amf.evaluation.prequential import round_interval, schedule_of, warm_u
 from river_amf.evaluation.recording import Run
 from river_amf.evaluation.streams import Stream, Wait, read_pairs
 from river_amf.evaluation.usage_errors import StreamFailure
-from river_amf.explain.formatting import describe
-from river_amf.inputs.printing import printable
+from river_amf.outputs.formatting import describe
+from river_amf.outputs.printing import printable
 from river_amf.pages.records import moments_of
 from river_amf.pages.report_page import Report
 from river_amf.pages.tables import displayed
@@ -198,7 +198,6 @@ def comparison_of(
     naive_baselines: Sequence[str],
     interrupt: KeyboardInterrupt | None = None,
 ) -> Comparison:
-    """Return the results of models that have run."""
     table = [
         {"model": name, "n_samples": run.n_samples, **run.figures, "status": run.status}
         for name, run in runs.items()

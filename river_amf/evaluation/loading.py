@@ -27,8 +27,8 @@ from river_amf.evaluation.tracks import BUNDLED, STREAMS, DriftStream
 from river_amf.evaluation.usage_errors import EvaluationError, split_list, suggest
 from river_amf.inputs import dates, frames
 from river_amf.inputs.kinds import as_category, is_missing, shown
-from river_amf.inputs.printing import shorten
 from river_amf.inputs.texts import numbers
+from river_amf.outputs.printing import shorten
 from river_amf.parameters import one_of
 from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 

@@ -167,7 +167,6 @@ class Scores:
         self._scored: set[str] = set()
 
     def add(self, step: Step) -> None:
-        """Score a step."""
         _, y, prediction, uncertainty, is_new, _ = step
         if prediction is None:
             return

@@ -14,7 +14,7 @@ from river_amf.evaluation.models import Maker
 from river_amf.evaluation.prequential import Step, last_step, seen_by_last_step, test_then_train
 from river_amf.evaluation.streams import Sample, Schedule
 from river_amf.evaluation.usage_errors import EvaluationError, error_line
-from river_amf.inputs.printing import shorten
+from river_amf.outputs.printing import shorten
 from river_amf.pages.recorder import Recorder, number_of
 
 
@@ -77,7 +77,6 @@ class Run:
         return self.figures
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables that a report has, by name."""
         return {} if self._recorder is None else self._recorder.tables(self._scores.pairs)
 
     def _add(self, step: Step) -> None:

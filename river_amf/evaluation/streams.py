@@ -18,7 +18,7 @@ from river.feature_extraction import BagOfWords
 
 from river_amf.evaluation.usage_errors import EvaluationError, StreamFailure, error_line
 from river_amf.inputs.kinds import as_category, is_real, shown
-from river_amf.inputs.printing import printable, shorten
+from river_amf.outputs.printing import printable, shorten
 from river_amf.state.layout import CLASSIFICATION, REGRESSION, Task
 
 Label = base.typing.ClfTarget
@@ -62,7 +62,6 @@ class TableRows:
         return ((x, y) for _, x, y, _ in self.records())
 
     def records(self) -> Iterator[Record]:
-        """Yield the rows."""
         names, has_gaps = [*self.frame], bool(self.frame.isna().to_numpy().any())
         cells = self.frame.itertuples(index=False, name=None)
         kept = map(tuple, self.kept.to_numpy(object))  # pandas 2 iterates over no empty tuples

@@ -26,8 +26,8 @@ import pandas as pd
 from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.inputs.mismatch import MISSING_TEXTS
-from river_amf.inputs.printing import shorten
 from river_amf.inputs.texts import ID
+from river_amf.outputs.printing import shorten
 
 # How a file is laid out: arguments of `load_stream`, of which None is detected.
 Layout = dict[str, Any]

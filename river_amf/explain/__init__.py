@@ -1,1 +1,1 @@
-"""Paths, votes of experts and the trees of a forest, as arrays and objects."""
+"""Paths, and weights and parts of predictions, as tables and texts."""

@@ -11,12 +11,12 @@ import pandas as pd
 from river_amf.ensemble import Ensemble
 from river_amf.explain import experts
 from river_amf.explain.contributions import contributions_of, has_rest
-from river_amf.explain.formatting import categories_text, count_text, counts_text, name, short
 from river_amf.explain.linear_weights import weights_of
 from river_amf.explain.paths import check_tree, walk
 from river_amf.explain.tables import path_of
 from river_amf.kernels import LINEAR_FLOOR, VOTE_FLOOR
 from river_amf.outputs import votes
+from river_amf.outputs.formatting import categories_text, count_text, counts_text, name, short
 from river_amf.outputs.votes import ExpertOutputs
 from river_amf.state.layout import REGRESSION, SPREAD
 
@@ -74,7 +74,6 @@ def tables_of(forest: Ensemble, x: dict[Any, Any], tree: int | None) -> Tables:
 
 
 def _of_labels(forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame) -> Tables:
-    """Return the tables about the prediction of a classifier and its experts."""
     arena, proba = forest._arena, pd.Series(outputs.answer.values())
     best = proba.sort_values(ascending=False, kind="stable")[:_MOST_LABELS]
     titles, n_others = [short([*outputs.answer][k]) for k in best.index], len(proba) - len(best)
@@ -113,7 +112,6 @@ def _of_labels(forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame)
 def _of_target(
     forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame, interval: tuple[float, float]
 ) -> Tables:
-    """Return the tables about the prediction of a regressor and its voters."""
     arena, origin = forest._arena, forest._labels.origin or 0.0
     ends = dict(zip(("prediction", "lower", "upper"), (outputs.answer, *interval), strict=True))
     tables = {f"Prediction, with an interval of {_LEVEL:.0%}": pd.DataFrame(ends, [""])}
@@ -171,7 +169,6 @@ def _strongest(inputs: pd.DataFrame) -> pd.DataFrame:
 
 
 def _title(of_input: dict[Any, Any]) -> str:
-    """Return the title of an input of a linear model."""
     parts = of_input["feature"], of_input["input"]
     return ", ".join(name(part) for part in parts if part is not None) or "(constant)"
 
@@ -190,7 +187,6 @@ def _path(forest: Ensemble, outputs: ExpertOutputs, steps: pd.DataFrame) -> pd.D
 
 
 def _condition(forest: Ensemble, step: Any) -> str:
-    """Return the condition at a split that a sample meets."""
     if step.goes is None:
         return "leaf" if step.feature is None else "hardly any mass left"
     feature, is_left = name(step.feature), step.goes == "left"

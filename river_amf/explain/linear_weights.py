@@ -117,7 +117,6 @@ _Input = tuple[str, Hashable | None, str | None, Any, float]
 
 
 def inputs_of(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
-    """Yield the inputs of all linear models, with weights by label in a classifier."""
     if forest._has_learned:
         yield from _of_trends(forest, outputs)
         yield from _of_additive(forest, outputs)
@@ -131,7 +130,6 @@ def cosine_places(k: int, n_features: int) -> list[int]:
 
 
 def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
-    """Yield the inputs of a classifier's additive experts."""
     # With a sample, profiles are part of the weights, as they differ between labels, and all random
     # Fourier features are one input. Features that share terms share their weights, too.
     arena, features = forest._arena, forest._features
@@ -156,7 +154,6 @@ def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_I
 
 
 def _of_words(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
-    """Yield the inputs of a classifier's linear model of words."""
     arena, slots, sizes = forest._arena, forest._features.words or {}, {}
     if WORDS not in vote_weights(arena):
         return
@@ -203,7 +200,6 @@ def _scaled(word: Any, value: float) -> float:
 
 
 def _of_trends(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
-    """Yield the inputs of a regressor's trends."""
     # With a sample, all random Fourier features are one input. Features that share a slot enter it
     # with either sign; the sum of their profiles has the name of the first of them.
     arena, features = forest._arena, forest._features

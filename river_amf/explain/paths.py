@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
-from river_amf.explain.formatting import MISSING
 from river_amf.inputs.schema import Schema
 from river_amf.kernels.regression.densities import PRIOR_WEIGHT
+from river_amf.outputs.formatting import MISSING
 from river_amf.state import layout
 from river_amf.state.arena import Arena
 from river_amf.state.layout import Array
@@ -83,7 +83,6 @@ def _location(n: float, mean: float, above: float) -> float:
 
 
 def log_odds(nodes: Array) -> NDArray[np.float64]:
-    """Return the log-odds r_v of nodes, NaN for leaves."""
     odds = np.where(nodes["left"] == kernels.NONE, math.nan, nodes["odds"])
     return np.log(odds) + nodes["odds_scale"] * kernels.LOG_SCALE
 

@@ -73,7 +73,6 @@ def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
 
 
 def _node_table(forest: Ensemble, tree: int) -> pd.DataFrame:
-    """Return the table of nodes of a forest that no other thread changes."""
     columns = [*_OF_NODES, "n_samples", "log_odds", *_KEPT[forest._task], *_OF_BOXES]
     n_nodes = int(forest._arena.trees["n_nodes"][tree]) if forest._has_learned else 0
     if n_nodes == 0:
@@ -151,7 +150,6 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
 
 
 def path_of(forest: Ensemble, x: dict[Any, Any], tree: int) -> pd.DataFrame:
-    """Return the table of `path` for a forest that no other thread changes."""
     prediction = "estimate" if forest._task == layout.REGRESSION else "proba"
     columns = [*_OF_STEPS, "share", "mass", "n_samples", *_KEPT[forest._task], prediction]
     outputs = forest._engine.expert_outputs(x)
@@ -184,7 +182,6 @@ def path_of(forest: Ensemble, x: dict[Any, Any], tree: int) -> pd.DataFrame:
 
 
 def _columns(forest: Ensemble, tree: int, numbers: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the columns on splits and samples of some nodes of a tree."""
     arena, features = forest._arena, forest._features
     nodes, names = arena.nodes[tree, numbers], [*features, None]
     is_leaf = nodes["left"] == kernels.NONE

@@ -85,7 +85,6 @@ def as_pandas(frame: nw.DataFrame[Any]) -> pd.DataFrame:
 
 
 def read_columns(frame: nw.DataFrame[Any]) -> list[Column]:
-    """Return the columns of a dataframe."""
     dtypes: list[Any] = [*frame.to_native().dtypes] if is_pandas(frame) else [None]
     with np.errstate(over="ignore"):  # numbers too large for float64 become infinite: an error
         if all(_is_plain(dtype) for dtype in dtypes):
@@ -125,7 +124,6 @@ def _is_plain(dtype: Any) -> bool:
 
 
 def is_pandas(data: nw.DataFrame[Any] | nw.Series[Any]) -> bool:
-    """Return whether data are of pandas."""
     return bool(data.implementation.is_pandas())
 
 

@@ -63,7 +63,6 @@ def check_sample(x: object) -> None:
 
 
 def as_dict(x: Any) -> dict[Any, Any]:
-    """Return a sample as a dict, or raise TypeError if it is no mapping."""
     check_sample(x)
     return x if type(x) is dict else dict(x.items())
 
@@ -98,7 +97,6 @@ def is_missing(value: object) -> bool:
 
 
 def _is_time(value: object) -> bool:
-    """Return whether a value is a date, a time or a duration."""
     period = getattr(sys.modules.get("pandas"), "Period", ())
     return isinstance(value, (_TIMES, period))
 
@@ -109,7 +107,6 @@ def is_date(value: object) -> bool:
 
 
 def is_hashable(value: Any) -> bool:
-    """Return whether a value can be hashed."""
     try:
         hash(value)
     except TypeError:
@@ -142,7 +139,6 @@ def is_real(value: Any) -> bool:
 
 
 def is_zero(value: Any) -> bool:
-    """Return whether a value is the number 0."""
     try:
         return is_real(value) and bool(value == 0)
     except ArithmeticError:  # a signaling NaN
@@ -187,7 +183,6 @@ LARGEST_WEIGHT = 1e300  # the sum of a hundred thousand of these still has a fin
 
 
 def check_weight(w: Any) -> float:
-    """Return a sample weight as a float, or raise TypeError or ValueError."""
     if type(w) is float and 0.0 <= w <= LARGEST_WEIGHT:
         return w
     wanted = f"w must be a finite number between 0 and {LARGEST_WEIGHT:g}"

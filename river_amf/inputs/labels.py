@@ -76,7 +76,6 @@ class Labels:
 
     @property
     def n_classes(self) -> int:
-        """The number of classes."""
         return len(self.index)
 
     def is_odd(self, column: Column) -> NDArray[np.bool_]:
@@ -145,7 +144,6 @@ class Targets:
         return target
 
     def check_new(self, y: Any, n_classes: int | None) -> None:
-        """Raise unless the first target is valid."""
         as_target(y)
 
     def add(self, y: Any) -> float:

@@ -154,11 +154,9 @@ class Schema:
         return self.n_free <= 0 and IGNORED in self.warned
 
     def column(self, name: Hashable) -> int | None:
-        """Return the column of a feature, or None if it is unknown."""
         return self._columns.get(name)
 
     def coding(self, name: Hashable) -> Categories | None:
-        """Return how the categories of a feature are coded, or None if it is numeric."""
         return self._categories.get(name)
 
     def categories(self, name: Hashable) -> dict[Hashable, int] | None:
@@ -168,7 +166,6 @@ class Schema:
 
     @property
     def is_categorical(self) -> list[bool]:
-        """Whether each column is categorical."""
         return [name in self._categories for name in self._columns]
 
     @property

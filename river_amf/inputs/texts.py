@@ -44,7 +44,6 @@ _TIMES = (" %H:%M", " %H:%M:%S", " %I:%M %p")
 
 
 def numbers(texts: pd.Series, layout: _Layout) -> pd.Series:
-    """Return texts as numbers, and NaN for other texts."""
     decimal, marks = layout["decimal"], f" {layout['thousands'] or ''}"
     # only those that may be numbers, because it takes long to try to parse text
     plain = texts[texts.str.match(r"[-+.,\diIn\u2212]").to_numpy(dtype=bool)]

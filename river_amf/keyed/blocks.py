@@ -21,7 +21,6 @@ MANY = 200  # rows of a key; fewer are faster one by one
 
 
 def key_names(key: Hashable | list[Hashable]) -> list[Hashable]:
-    """Return the names of the features that make a key."""
     return key if isinstance(key, list) else [key]
 
 

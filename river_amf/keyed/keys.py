@@ -61,7 +61,6 @@ def _to_json(key: Any) -> Any:
 
 
 def key_of(text: str) -> Any:
-    """Return the key of a text."""
     content = json.loads(text, object_hook=_from_tagged)
     return tuple(content) if type(content) is list else content
 

@@ -61,7 +61,6 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
-        """Yield parameters for the checks of river."""
         from river import linear_model
 
         is_regressor = issubclass(cls._kind, base.Regressor)

@@ -227,7 +227,6 @@ class Store(Guarded):
         return result
 
     def find(self, text: str) -> Any:
-        """Return the model of a key, which may have to be read from the file, or None."""
         if text in self.models:
             self.models.move_to_end(text)
         elif (rows := self._query(_GET, text)) and rows[0][0]:
@@ -276,7 +275,6 @@ class Store(Guarded):
         return {text: None for text in (*self.due, *self.changed) if text in self.models}
 
     def _put(self, text: str, learned: int, packed: bytes | None, number: int) -> None:
-        """Write a row."""
         self._n_bytes += len(packed or b"")
         self._clean(text, number)
         self._query(_PUT, text, number, learned, packed)
@@ -306,7 +304,6 @@ class Store(Guarded):
         return file.getvalue()
 
     def _unpacked(self, packed: bytes) -> Any:
-        """Return the model that `_packed` turned into bytes."""
         if bytes(packed[:2]) == b"PK":  # with which no pickle begins
             return load(io.BytesIO(packed))
         if not self._allow_pickle:
@@ -319,7 +316,6 @@ class Store(Guarded):
         return self.make()
 
     def has(self, text: str) -> bool:
-        """Return whether a key has a model."""
         return self._last_learned(text) > 0
 
     def key_of(self, text: str) -> Any:
@@ -330,7 +326,6 @@ class Store(Guarded):
         raise FileError(f"{self.path} is damaged: {shown(text)} is not the text of a key")
 
     def texts(self) -> list[str]:
-        """Return the texts of the keys of all models."""
         query = "SELECT key, learned, max(flush) FROM models GROUP BY key"  # of the index alone
         stored = [key for key, learned, _ in self._query(query) if learned]
         return [*dict.fromkeys([*self.models, *stored])]
@@ -378,7 +373,6 @@ class Store(Guarded):
         return [row for row in rows if row[1]]
 
     def put(self, packed: Iterable[tuple[str, int, bytes]]) -> None:
-        """Add packed models."""
         for row in packed:
             self._put(*row, self.number)
 

@@ -1,1 +1,1 @@
-"""Turn what the kernels leave into predictions: of labels and targets, as series and frames."""
+"""What people get: predictions of labels and targets, as series and frames; names as texts."""

@@ -81,7 +81,6 @@ def label_series(
 
 
 def number_series(frame: nw.DataFrame[Any], numbers: NDArray[np.float64]) -> Any:
-    """Return numbers as a series of the same library as `frame`."""
     import pandas as pd
 
     if is_pandas(frame):

@@ -21,7 +21,6 @@ def prediction(labels: Labels | Targets, answer: Any) -> Any:
 
 
 def first_prediction(labels: Labels | Targets) -> Any:
-    """Return the prediction before the first sample."""
     return {} if isinstance(labels, Labels) else 0.0
 
 
@@ -31,7 +30,6 @@ def first_quantiles(level: float) -> tuple[float, float]:
 
 
 def width(labels: Labels | Targets) -> int:
-    """Return the number of columns of the forest's answers."""
     return len(labels) if isinstance(labels, Labels) else ANSWER
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from river_amf.explain.formatting import cut
-from river_amf.inputs.printing import printable
+from river_amf.outputs.formatting import cut
+from river_amf.outputs.printing import printable
 
 # A palette that is safe for color-blind readers: Okabe, M., & Ito, K. (2008). Color universal
 # design. Their yellow is left out because it is too light for lines.

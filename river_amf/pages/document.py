@@ -74,7 +74,6 @@ class Page:
 
     @cached_property
     def html(self) -> str:
-        """The page as text."""
         body = "\n".join(map(_section_html, self.sections))
         nonce = hashlib.sha256(body.encode()).hexdigest()  # which no text of the page can contain
         folder = resources.files(__package__)

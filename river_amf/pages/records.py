@@ -105,12 +105,10 @@ class Records:
 
     @property
     def is_regression(self) -> bool:
-        """Whether the task is regression."""
         return self.task == "regression"
 
     @property
     def models(self) -> list[str]:
-        """Names of the models that have learned a sample, in the order of the table."""
         return [name for name in self.table.index if name in set(self.curves["model"])]
 
     @cached_property

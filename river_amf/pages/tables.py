@@ -12,7 +12,7 @@ import pandas as pd
 from river.utils.pretty import humanize_bytes
 
 from river_amf.inputs.encoding import ascending
-from river_amf.inputs.printing import printable
+from river_amf.outputs.printing import printable
 
 TITLES = {"n_samples": "samples", "us_per_sample": "us/sample"}
 # of the target's unit and any size

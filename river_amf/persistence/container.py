@@ -31,7 +31,6 @@ Header = dict[str, Any]
 
 
 def write(header: Header, arrays: dict[str, Array], file: IO[bytes]) -> None:
-    """Write an archive to an empty file."""
     header = {"format": FORMAT} | header | {"arrays": [*arrays]}
     text = json.dumps(header, allow_nan=False, separators=(",", ":"))
     with zipfile.ZipFile(file, "w") as archive:

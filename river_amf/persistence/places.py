@@ -29,7 +29,6 @@ def check_binary(file: Any, method: str) -> None:
 
 
 def name_of(place: Any) -> str:
-    """Return the name of a path or an open file in messages."""
     name = os.fspath(place) if isinstance(place, os.PathLike) else place
     name = name if isinstance(name, str) else getattr(place, "name", None)
     return f"the file {name!r}" if name and isinstance(name, str) else f"the {type(place).__name__}"

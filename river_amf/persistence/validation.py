@@ -108,7 +108,6 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
 
 
 def _check_pending(pending: Array, counters: Any, settings: Any, is_classifier: bool) -> None:
-    """Check the predictions for delayed labels."""
     most = settings["n_labels"] if is_classifier else layout.OF_VOTER
     require(_lies(pending["n_known"], 1, most), "numbers in predictions")
     require(_lies(pending["is_taken"], 0, 1) and counters["first_pending"] == 0, "predictions")
@@ -120,7 +119,6 @@ def _check_pending(pending: Array, counters: Any, settings: Any, is_classifier: 
 
 
 def _check_features(arrays: dict[str, Array], columns: Array) -> None:
-    """Check features, and that words have the columns of features."""
     require(_lies(arrays["features"]["n_recent"], 0, layout.N_RECENT), "n_recent of features")
     # the first values of a number become edges of its bins
     require(_lies(arrays["standards"]["n_values"], 0, 2**62), "n_values of features")

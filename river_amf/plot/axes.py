@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.patches import Patch
 
-from river_amf.explain.formatting import name
 from river_amf.inputs.encoding import ascending
+from river_amf.outputs.formatting import name
 from river_amf.pages.charts import COLORS
 
 
@@ -21,7 +21,6 @@ def new_axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
 
 
 def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:
-    """Return a color for each label, in ascending order of the labels."""
     labels = ascending(labels)
     if len(labels) <= len(COLORS):
         return dict(zip(labels, COLORS, strict=False))
@@ -35,6 +34,5 @@ def patches(colors: dict[Hashable, str]) -> list[Patch]:
 
 
 def add_legend(ax: Axes, **style: Any) -> None:
-    """Add a legend, with names as plain text."""
     for text in ax.legend(**style).get_texts():
         text.set_parse_math(False)

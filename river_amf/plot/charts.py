@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from river_amf import inspection
 from river_amf.evaluation.comparison import Comparison
 from river_amf.evaluation.metrics import smaller_is_better
-from river_amf.explain.formatting import name
-from river_amf.inputs.printing import printable
+from river_amf.outputs.formatting import name
+from river_amf.outputs.printing import printable
 from river_amf.pages.charts import COLORS, looks
 from river_amf.parameters import integer, one_of
 from river_amf.plot.axes import add_legend, new_axes

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from river import base
 
 from river_amf.ensemble import river_model
-from river_amf.explain.formatting import name
 from river_amf.forest import Forest
 from river_amf.inputs.kinds import as_number, is_missing, shown
+from river_amf.outputs.formatting import name
 from river_amf.parameters import integer
 from river_amf.plot.axes import add_legend, label_colors, new_axes, patches
 

@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 
 from river_amf import inspection
 from river_amf.ensemble import forest_of
-from river_amf.explain.formatting import categories_text, count_text, counts_text, cut, name
+from river_amf.outputs.formatting import categories_text, count_text, counts_text, cut, name
 from river_amf.parameters import integer
 from river_amf.plot.axes import add_legend, label_colors, new_axes, patches
 
@@ -150,7 +150,6 @@ def _draw(
 
 
 def _split_text(row: Any) -> str:
-    """Return the text for the split of a node."""
     if row.left < 0:
         return "leaf"
     if row.categories_left is not None:

@@ -59,7 +59,6 @@ class Workers(Guarded):
         self._is_closed = False
 
     def __len__(self) -> int:
-        """Return the number of workers."""
         return len(self._actors)
 
     @exclusive
@@ -91,7 +90,6 @@ class Workers(Guarded):
 
     @exclusive
     def checkpoints(self) -> list[bytes]:
-        """Return a pickle of each model."""
         return self._make_checkpoints()
 
     @exclusive

@@ -164,7 +164,6 @@ class ForestEstimator(BaseEstimator):
                 )
 
     def _weigh(self, targets: NDArray[Any], classes: Any, is_whole: bool) -> Any:
-        """Return factors for the weights of rows."""
         return 1.0
 
     def _fitted_model(self) -> Any:

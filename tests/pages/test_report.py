@@ -22,7 +22,7 @@ from river_amf import (
 )
 from river_amf.evaluation.metrics import LogLoss
 from river_amf.evaluation.prequential import most_probable
-from river_amf.explain.formatting import describe
+from river_amf.outputs.formatting import describe
 
 
 def labeled(n_samples, labels=("a", 1, (2, "b"))):

@@ -20,7 +20,6 @@ _WIDEST = 24  # maximum number of characters of a name, a label or a category
 
 
 def cut(text: str, widest: int = _WIDEST) -> str:
-    """Return a text, truncated if it is long."""
     return text if len(text) <= widest else f"{text[: widest - 1]}…"
 
 
@@ -39,7 +38,6 @@ def name(value: Hashable, widest: int = _WIDEST) -> str:
 
 
 def count_text(value: float) -> str:
-    """Return the text of a count, which is a whole number unless there are weights."""
     return f"{value:.15g}" if float(value).is_integer() else f"{value:.4g}"
 
 
