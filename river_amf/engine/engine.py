@@ -27,7 +27,7 @@ from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.schema import Reading, Schema
 from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, RESTARTED, TOO_HEAVY
-from river_amf.outputs.predictions import first_prediction, first_quantiles, prediction, width
+from river_amf.outputs.predictions import decoder, first_prediction, first_quantiles, width
 from river_amf.outputs.votes import ExpertOutputs
 from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
@@ -272,7 +272,7 @@ class Engine(Guarded):
             self.n_early += 1
             return first_prediction(schema.labels)
         self._predict_encoded(x, schema.encode_any(x))
-        return prediction(schema.labels, arena.output.answer)
+        return decoder(schema.labels)(arena.output.answer)
 
     def _predict_encoded(self, x: Any, sample: EncodedSample) -> None:
         """Write the prediction for a sample to the buffer of the arena, or raise if it is bad."""
@@ -393,7 +393,7 @@ def _fast_predict(learned: Learned) -> Predict:
     schema, arena = learned
     assert arena is not None
     predict_sample = kernels.predict_sample.of(arena.kind)
-    encode, labels, answer = schema.encode, schema.labels, arena.output.answer
+    encode, decode, answer = schema.encode, decoder(schema.labels), arena.output.answer
     addresses = arena.address, schema.sample.address, arena.output.address
 
     def predict(engine: Engine, x: Any) -> Any:
@@ -407,7 +407,7 @@ def _fast_predict(learned: Learned) -> Predict:
                 and encode(x) is not None
                 and predict_sample(*addresses) == DONE
             ):
-                return prediction(labels, answer)
+                return decode(answer)
             return engine.predict_and_renew(x)
 
     return predict

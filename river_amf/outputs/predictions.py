@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,12 @@ from river_amf.inputs.labels import Labels, Targets
 from river_amf.state.layout import ANSWER, LOCATION, LOWER
 
 
-def prediction(labels: Labels | Targets, answer: Any) -> Any:
-    """Return the probability of each label, or the target, given a buffer that begins with them."""
+def decoder(labels: Labels | Targets) -> Callable[[Any], Any]:
+    """Return the function from a buffer that begins with an answer to the prediction."""
     if isinstance(labels, Labels):
-        return dict(zip(labels.index, answer))  # noqa: B905 (the keyword takes 0.1 us)
-    assert labels.origin is not None
-    return float(answer[LOCATION]) + labels.origin
+        index = labels.index
+        return lambda answer: dict(zip(index, answer))  # noqa: B905 (the keyword takes 0.1 us)
+    return lambda answer: float(answer[LOCATION]) + (labels.origin or 0.0)
 
 
 def first_prediction(labels: Labels | Targets) -> Any:
