@@ -59,7 +59,7 @@ def test_extreme_parameters_give_probabilities(parameters, weights):
         assert model.fading_factor is None or 0.0 <= model.fading_share <= 1.0
 
 
-SIXTY = {"noise": (20_000, 64e6), "easy": (60_000, 80e6), "rare": (40_000, 64e6)}
+SIXTY = {"noise": (20_000, 64e6), "easy": (90_000, 90e6), "rare": (40_000, 64e6)}
 
 
 @pytest.mark.parametrize("kind", SIXTY)
