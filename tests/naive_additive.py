@@ -12,6 +12,7 @@ import numpy as np
 from naive_aggregation import fading
 from naive_linear_models import (
     FAST,
+    FEW_SAMPLES,
     FIRST_WEIGHT,
     LEAST_GRADIENT,
     LEAST_LOG_P,
@@ -57,6 +58,17 @@ def grown(covariance, n, of_constant):
     n_before, result = len(covariance), np.diag(first_variances(n, of_constant))
     result[:n_before, :n_before] = covariance
     return result
+
+
+def moved_inputs(weights, covariance, places, n, of_constant):
+    """Return weights and their covariance with n inputs, those there are at these places."""
+    result, places = np.zeros((*weights.shape[:-1], n)), np.array(places)
+    result[..., places[: weights.shape[-1]]] = weights
+    if not len(covariance):
+        return result, covariance
+    after, places = grown(covariance[:0, :0], n, of_constant), places[: len(covariance)]
+    after[np.ix_(places, places)] = covariance
+    return result, after
 
 
 def first_variances(n, of_constant):
@@ -128,22 +140,22 @@ class LabelProfiles:
 
 
 class AdditiveModel:
-    """An additive expert, with cosines if it gets a key for them.
+    """An additive expert, with cosines if it gets a key for them, but not in the first samples.
 
-    Its inputs are 1, and for each slot z, T and, with a key, 12 cosines, up to 100 of them.
+    Its inputs are 1, and for each slot z, T and, with cosines, 12 of them, up to 100.
     """
 
     def __init__(self, profiles, key=None):
         self.vote_weight = FIRST_WEIGHT
         self.profiles = profiles
-        self.cosines = None if key is None else Cosines(key, N_COSINES, SCALE)
+        self.key, self.n_learned, self.cosines = key, 0, Cosines(0, 0, SCALE)
         self.weights = np.zeros((0, 1))
         self.covariance = np.zeros((0, 0))  # of the weights that have learned
 
     def places(self, n_slots):
         """Return the index of z in each slot, and the number of inputs; T comes next to z."""
-        n_cosines = COSINES_OF_SLOT if self.cosines else 0
-        return [1 + 2 * q + min(n_cosines * q, N_COSINES) for q in range(n_slots + 1)]
+        n = self.cosines.n
+        return [1 + 2 * q + min(COSINES_OF_SLOT * q, n) for q in range(n_slots + 1)]
 
     def grow(self, row, n_labels):
         """Begin with the inputs of new columns, and with new labels."""
@@ -162,11 +174,10 @@ class AdditiveModel:
             place = places[j % N_SLOTS]
             inputs[:, place] += z[SLOW].get(j, 0.0)
             inputs[:, place + 1] += terms[:, j]
-        if self.cosines:
-            cosines = iter(self.cosines.standardized(z[SLOW]))
-            for place, following in itertools.pairwise([*places, n]):
-                for i in range(place + 2, following):
-                    inputs[:, i] = next(cosines)
+        cosines = iter(self.cosines.standardized(z[SLOW]))
+        for place, following in itertools.pairwise([*places, n]):
+            for i in range(place + 2, following):
+                inputs[:, i] = next(cosines)
         return inputs
 
     def log_proba(self, inputs, n_labels):
@@ -189,8 +200,14 @@ class AdditiveModel:
             if c == label:
                 kept = EVIDENCE_DECAY**weight
                 self.covariance = with_evidence(before, x, h, kept, VARIANCE_OF_CONSTANT)
-        if self.cosines:
-            self.cosines.add(z[SLOW])
+        self.cosines.add(z[SLOW])
+        self.n_learned += 1
+        if self.n_learned == FEW_SAMPLES and self.key is not None:
+            self.cosines = Cosines(self.key, N_COSINES, SCALE)
+            *places, n = self.places(self.weights.shape[1] // 2)
+            places = [0, *(place + i for place in places for i in (0, 1))]
+            moved = moved_inputs(self.weights, self.covariance, places, n, VARIANCE_OF_CONSTANT)
+            self.weights, self.covariance = moved
 
 
 class LinearModels:

@@ -20,6 +20,7 @@ LARGEST_DEVIATION = 1e150  # its square is still finite
 
 # cosines
 N_COSINES = 100
+FEW_SAMPLES = 50  # before these, there are no cosines
 LEAST_SPREAD = 1e-20  # of a cosine: with less variance, it is constant
 FEW_FEATURES = 8  # with more, the directions become shorter
 

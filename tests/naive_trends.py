@@ -10,10 +10,10 @@ from statistics import NormalDist, pvariance
 from typing import NamedTuple
 
 import numpy as np
-from naive_additive import grown, with_evidence
+from naive_additive import grown, moved_inputs, with_evidence
 from naive_aggregation import fading
 from naive_features import N_PARTS
-from naive_linear_models import SLOW, Cosines, NumberStandard, clipped
+from naive_linear_models import FEW_SAMPLES, SLOW, Cosines, NumberStandard, clipped
 from naive_pending import ERRORS_KEPT, slowed, slowed_decay
 
 # inputs
@@ -210,7 +210,7 @@ class Trends:
     def __init__(self, key):
         self.standards = {}
         self.profiles = Profiles()
-        self.cosines = Cosines(key, N_COSINES, SCALE)
+        self.cosines, self.n_learned = Cosines(key, 0, SCALE), 0
         self.first = Trend(FIRST_DECAY)
         self.second = Trend(SECOND_DECAY)
         self.stack = Stack(3)
@@ -247,6 +247,12 @@ class Trends:
         self.first.weights[2::2] *= PROFILE_WEIGHT_DECAY**w
         self.profiles.learn(row, target, w)
         self.cosines.add(self.z(row))
+        self.n_learned += 1
+        if self.n_learned == FEW_SAMPLES:
+            self.cosines, ridge = Cosines(self.cosines.key, N_COSINES, SCALE), self.second
+            places = [0, *range(1 + N_COSINES, len(inputs[1]) + N_COSINES)]
+            moved = ridge.weights, ridge.covariance, places, 1 + places[-1], VARIANCE_OF_CONSTANT
+            ridge.weights, ridge.covariance = moved_inputs(*moved)
         for j, value in row.numbers.items():
             self.standards.setdefault(j, NumberStandard(SLOW)).add(value)
 

@@ -240,6 +240,7 @@ class _Learner:
         """Learn ordinary rows in chunks, up to one where `encode_to_learn` stops; return it."""
         engine = self.engine
         schema, arena = engine.schema, engine.arena
+        rows = rows[: arena.n_before_cosines]
         values, new = encode_to_learn(self.rows.columns, rows, schema)
         n_rows = len(values)
         stop = rows.start + n_rows
@@ -308,6 +309,7 @@ def _run_chunk(
             continue
         if kernels.close_chunk(engine.arena, block.address, start, stop) == RELEASED:
             engine.drop_rows()
+    engine.begin_cosines()
 
 
 def _calls(

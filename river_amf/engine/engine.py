@@ -138,6 +138,7 @@ class Engine(Guarded):
         status = self._run(target, weight, status)
         if status in (DONE, RELEASED, LOST):
             self.schema.use()
+        self.begin_cosines()
         self.pending = None
         if status == INFINITE:
             self.schema.read_features(x)  # raises
@@ -184,6 +185,7 @@ class Engine(Guarded):
             self._run(float(handle["target"]), float(handle["weight"]))
         if self.arena.n_learned[0] > n_learned:
             self.schema.use()
+        self.begin_cosines()
 
     def _take_pending(self, reading: Reading, weight: float) -> None:
         """Take out the prediction of a sample, in which new features were unknown."""
@@ -219,6 +221,7 @@ class Engine(Guarded):
                 schema.place(row)
                 self._run(target, weight)
             schema.use()
+            self.begin_cosines()
 
         self.publish(learned, has_begun, learn)
         if schema is not before and schema.words is None:
@@ -261,6 +264,11 @@ class Engine(Guarded):
         """Free the memory of samples that no tree keeps any more."""
         kernels.compact_rows(self.arena)
         self.replace(Learned(self.schema, self.arena.drop_rows()))
+
+    def begin_cosines(self) -> None:
+        """Begin with random Fourier features, if enough samples have been learned."""
+        if (arena := self.arena.with_cosines()) is not self.arena:
+            self.replace(Learned(self.schema, arena))
 
     # Predicting. These are for callers that hold the lock.
 

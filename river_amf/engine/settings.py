@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Hashable
@@ -63,6 +64,7 @@ def least_classes(parameters: Parameters) -> int:
     return 0 if parameters._task == layout.REGRESSION else parameters.n_classes or 1
 
 
+@functools.cache
 def first_errors(n_bins: int) -> NDArray[Any]:
     """Return how many errors a regression counts in each bin before the first: a normal law."""
     # Bins are uniform on u / (1 + |u|), where u is an error in units of its scale.

@@ -42,7 +42,6 @@ from river_amf.state.arena import Arena
 from river_amf.state.layout import (
     LOCATION,
     N_TRENDS,
-    N_WAVES,
     REGRESSION,
     input_at,
     n_profiles_of,
@@ -359,11 +358,12 @@ def _of_linear_models(
             of_model[rows[feature]] += value * np.atleast_1d(weights)[:width]
         elif kind != COSINES:
             of_model[0] += value * np.atleast_1d(weights)[:width]
+    n_cosines = int(arena.settings["n_cosines"][0])
     if SMOOTH in parts:
-        weights = arena.smooth[0, 1 : 1 + N_WAVES, None]
+        weights = arena.smooth[0, 1 : 1 + n_cosines, None]
         _add_cosines(arena, trends.COSINE_SCALE, z[0], weights, parts[SMOOTH])
     if ADDITIVE[1] in parts:
-        weights = arena.smooth_weights[:width, cosine_places(1, len(forest._features))].T
+        weights = arena.smooth_weights[:width, cosine_places(n_cosines, len(forest._features))].T
         _add_cosines(arena, additive_models.COSINE_SCALE, z[0], weights, parts[ADDITIVE[1]])
     if len(arena.linear_models):
         parts[PERCEPTRON] = np.zeros((2 + len(names), width))

@@ -25,7 +25,6 @@ from river_amf.outputs.votes import ExpertOutputs
 from river_amf.state.layout import (
     MOST_SLOTS,
     MOST_TERMS,
-    N_WAVES,
     REGRESSION,
     place_of_term,
 )
@@ -123,9 +122,9 @@ def inputs_of(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Inpu
         yield from _of_words(forest, outputs)
 
 
-def cosine_places(k: int, n_features: int) -> list[int]:
+def cosine_places(n_cosines: int, n_features: int) -> list[int]:
     """Return the inputs of an additive expert that are random Fourier features."""
-    places = [place_of_term(k, q) for q in range(min(n_features, MOST_TERMS) + 1)]
+    places = [place_of_term(n_cosines, q) for q in range(min(n_features, MOST_TERMS) + 1)]
     return [i for q, end in enumerate(places[1:]) for i in range(places[q] + 2, end)]
 
 
@@ -136,12 +135,13 @@ def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_I
     n = min(len(features), MOST_TERMS)
     profiles = None if outputs is None else profiles_of(forest, outputs)
     for k, name in enumerate(ADDITIVE if len(arena.linear_models) else ()):
-        weights = arena.additive_weights if k == 0 else arena.smooth_weights
+        weights = arena.smooth_weights if k else arena.additive_weights
+        n_cosines = int(arena.settings["n_cosines"][0]) if k else 0
         yield name, None, None, weights[:, 0], 1.0
-        places = [place_of_term(k, q) for q in range(n + 1)]
+        places = [place_of_term(n_cosines, q) for q in range(n + 1)]
         if outputs is not None:
             inputs = outputs.additive_inputs[k]
-            if waves := cosine_places(k, n):
+            if waves := cosine_places(n_cosines, n):
                 yield name, None, COSINES, weights[:, waves] @ inputs[waves], 1.0
         for j, feature in enumerate(features):
             z, of_term, value = math.nan, weights[:, places[j % n] + 1], math.nan
@@ -210,10 +210,10 @@ def _of_trends(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Inp
     if outputs is not None:
         values, profiles = outputs.standardized[0], np.zeros(len(features))
         profiles[:n] = outputs.terms[FAST_TERMS, 2 : 2 + 2 * n : 2]
-    waves = slice(1, 1 + N_WAVES)
+    waves = slice(1, 1 + int(arena.settings["n_cosines"][0]))
     for trend, weights, first, step in (
         (FAST, arena.fast[0], 1, 2),
-        (SMOOTH, arena.smooth[0], 1 + N_WAVES, 1),
+        (SMOOTH, arena.smooth[0], waves.stop, 1),
     ):
         yield trend, None, None, weights[0] + (forest._labels.origin or 0.0), 1.0
         if trend == SMOOTH and outputs is not None:

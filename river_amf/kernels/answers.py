@@ -1,7 +1,7 @@
 """What kernels answer: that they are done, what is wrong, or which capacity is used up."""
 
 DONE = 0
-RELEASED = 1  # done, and some trees no longer keep samples
+RELEASED = 1  # done, and some trees no longer keep samples, or it is time for cosines
 INFINITE = 2  # the sample has an infinite value, and nothing has been changed
 TOO_HEAVY = 3  # with this sample, the sum of the weights would be too large; nothing has changed
 LOST = 4  # done, and none of the last labels had a prediction

@@ -18,6 +18,7 @@ from river_amf.kernels.answers import (
     TOO_HEAVY,
 )
 from river_amf.kernels.features.intensity import clip_outliers
+from river_amf.kernels.features.standardization import lack_cosines
 from river_amf.kernels.lateness import count_lateness, lateness_of, set_fading
 from river_amf.kernels.numba_tools.arrays import (
     NONE,
@@ -139,7 +140,7 @@ def learn_sample(forest: Forest, sample: int, target: float, weight: float, outp
     steps.end_sample(forest, votes, 0, target, weight, context)
     if keeps_rows and not sample_store.is_listed(forest.links, row):
         counters["n_rows"] = row
-    if sample_store.have_released(forest):
+    if sample_store.have_released(forest) or lack_cosines(forest):
         return RELEASED
     return LOST if counters["n_lost"] >= pending.N_LOST else DONE
 

@@ -61,7 +61,9 @@ def adopted(arrays: dict[str, Array]) -> dict[str, Array]:
 def whole(arrays: dict[str, Array], derived: dict[str, Array]) -> dict[str, Array]:
     """Return all arrays of a forest: derived ones, arrays of a file, and defaults."""
     require({"counters", "trees"} <= arrays.keys() and len(arrays["trees"]), "list of arrays")
-    lengths = layout.lengths_in_use(derived["settings"], arrays["counters"], arrays["trees"])
+    settings, counters = derived["settings"], arrays["counters"]
+    settings["n_cosines"] = layout.n_cosines_of(settings, int(counters["n_learned"][0]))
+    lengths = layout.lengths_in_use(settings, counters, arrays["trees"])
     require(min(lengths.values()) >= 0, "number of rows, nodes or boxes")
     shapes, arrays = layout.shapes(lengths), arrays | derived
     absent = [name for name in COPIED if name not in arrays]

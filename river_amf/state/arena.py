@@ -21,7 +21,7 @@ from river_amf.state import layout
 from river_amf.state.draws import draw_directions, draw_phases, draw_weights
 from river_amf.state.layout import FIELDS, OUTPUT_FIELDS, Array, Field
 
-_FIRST_NODES = 64
+_FIRST_NODES = 16
 _FIRST_ROWS = 64
 _FIRST_WORDS = 64
 _FIRST_PENDING = 16
@@ -34,6 +34,7 @@ _SPARE = 1 if sys.platform == "win32" else 256  # as unused memory counts there
 _ARRAY_BYTES = sys.getsizeof(np.empty(0))  # around its data
 _PENDING_BYTES = 2**24  # of predictions for delayed labels
 _OF_PENDING = [name for name, field in FIELDS.items() if field.axes[0] == "pending"]
+_IN_HANDLE = {name: k for k, name in enumerate(layout.HANDLE.names or ())}
 
 
 class PredictionBuffer(NamedTuple):
@@ -61,9 +62,9 @@ class Arena:
     def __sizeof__(self) -> int:
         return self.nbytes
 
-    def __init__(self, arrays: dict[str, Array]) -> None:
+    def __init__(self, arrays: dict[str, Array], capacities: dict[str, int] | None = None) -> None:
         """Take over the arrays of a copy, and create those that are not part of it."""
-        capacities: dict[str, int] = {}
+        capacities = capacities or {}
         for name, array in arrays.items():
             capacities.update(_named_lengths(name, array))
         # no copied array has voters, votes, scores or inputs
@@ -72,16 +73,11 @@ class Arena:
         capacities = layout.lengths_of_classes(settings, capacities["class"]) | capacities
         capacities = layout.lengths_of_features(settings, capacities["feature"]) | capacities
         arrays = arrays | defaults(capacities, FIELDS.keys() - arrays)
-        n_features = int(arrays["settings"]["n_features"][0])
-        for draw, key in enumerate(_keys_of_draws(arrays["linear_models"], arrays["trends"])):
-            n_cosines = capacities["cosine"]
-            arrays["phases"][draw] = draw_phases(key, n_cosines)
-            for j in range(n_features):
-                arrays["directions"][draw, j] = draw_directions(key, j, n_cosines)
         self.capacities: dict[str, int] = {}
         handle = np.zeros(1, layout.HANDLE)
         handle["next_tree"], handle["slot"] = -1, -2
         self._hold(arrays, capacities, handle)
+        self._draw(range(settings["n_features"][0]))
         self._begin_predictions()
 
     def _hold(self, arrays: dict[str, Array], capacities: dict[str, int], handle: Array) -> None:
@@ -92,10 +88,10 @@ class Arena:
         self.address: int = handle.ctypes.data
         self.n_learned = self.counters["n_learned"].data  # as reading a field takes long
         self.kind = layout.kind_of(self.settings[0])
-        for name, array in arrays.items():
-            handle[name] = array.ctypes.data
-        for axis, length in capacities.items():
-            handle[f"{axis}_capacity"] = length
+        # in one step, as reading and writing addresses one by one takes long
+        numbers = {name: a.ctypes.data if a.size else self.address for name, a in arrays.items()}
+        numbers |= {f"{axis}_capacity": length for axis, length in capacities.items()}
+        handle.view(np.int64)[[_IN_HANDLE[name] for name in numbers]] = [*numbers.values()]
         if "row" in capacities:
             handle["most_rows"] = capacities["row"]
 
@@ -108,6 +104,15 @@ class Arena:
         arena._hold(arrays, capacities, handle)
         return arena
 
+    def _draw(self, columns: range) -> None:
+        """Draw the random Fourier features of the features in some columns."""
+        n_cosines = self.capacities["cosine"]
+        keys = [int(key) for key in (*self.linear_models["key"][-1:], *self.trends["key"][-1:])]
+        for draw, key in enumerate(keys if n_cosines else ()):
+            self.phases[draw] = draw_phases(key, n_cosines)
+            for j in columns:
+                self.directions[draw, j] = draw_directions(key, j, n_cosines)
+
     def _begin_predictions(self) -> None:
         """Allocate the buffer for predictions, of which the size follows from the capacities."""
         sizes = map(math.prod, layout.shapes(self.capacities, OUTPUT_FIELDS).values())
@@ -117,7 +122,7 @@ class Arena:
         settings, values = self.settings[0], np.zeros(self._places[-1])
         of_forest = int(settings["n_features"]), int(settings["n_classes"])
         self.handle["most_pending"] = self._most_pending(*of_forest)
-        self._output(values)["made_at"][:] = -1.0  # there is no prediction
+        values[self._places[1]] = -1.0  # `made_at`: there is no prediction
         self.output = PredictionBuffer(values[: self._places[1]].data, values.ctypes.data, values)
 
     def _most_pending(self, n_features: int, n_classes: int) -> int:
@@ -207,7 +212,7 @@ class Arena:
         """
         outputs = self._output(self.output.values.copy())
         votes = self.votes[:, 0].copy()
-        terms = outputs["terms"].reshape(-1, max(self.capacities["wave"], 1))
+        terms = outputs["terms"].reshape(-1, max(self.capacities["trend_input"], 1))
         is_late = self.capacities["class"] and self.context[layout.LATENESS] > 0.0
         share = float(self.counters["plain_share"][0]) if is_late else 0.0
         return votes, outputs["standardized"], terms, outputs["additive_inputs"], share
@@ -308,15 +313,44 @@ class Arena:
         arrays["intensity"][:, new] = np.where(by_range, 0.0, 1.0)
         if not settings["n_words"][0]:
             arrays["stand_ins"][new] = np.where(categorical, layout.MISSING_CODE, np.nan)
-        # In place if there is room: these rows are not in use yet, and the same each time.
-        directions = arrays.get("directions", self.directions)
-        for draw, key in enumerate(_keys_of_draws(self.linear_models, self.trends)):
-            for j in range(new.start, n_features):
-                directions[draw, j] = draw_directions(key, j, self.capacities["cosine"])
         arena = self.replacing(arrays, capacities)
+        # In place if there is room: these rows are not in use yet, and the same each time.
+        arena._draw(range(new.start, n_features))
         if len(self.linear_models):
             arena._begin_terms(new, n_before)
             arena._begin_inputs(layout.n_inputs_of(self.settings), n_before)
+        arena.handle["version"] += 1
+        arena._begin_predictions()
+        return arena
+
+    @property
+    def n_before_cosines(self) -> int | None:
+        """How many more samples are learned without random Fourier features, None for all."""
+        is_later = self.capacities["draw"] and not self.capacities["cosine"]
+        return layout.FEW_FOR_COSINES - int(self.n_learned[0]) if is_later else None
+
+    def with_cosines(self) -> Arena:
+        """Return an arena with random Fourier features, if these are due."""
+        n = layout.n_cosines_of(self.settings, int(self.n_learned[0]))
+        if n == self.capacities["cosine"]:
+            return self
+        settings = self.settings.copy()
+        settings["n_cosines"] = n
+        capacities = layout.lengths_of_features(settings, self.capacities["feature"])
+        arrays = self._resized_arrays(capacities | {"cosine": n}) | {"settings": settings}
+        # Inputs between those there are: these move, with weights and covariances.
+        n_features, name = int(settings["n_features"][0]), "smooth"
+        places = np.append(0, 1 + n + np.arange(min(n_features, layout.MOST_SLOTS)))
+        if len(self.linear_models):
+            name, terms = "smooth_weights", range(min(n_features, layout.MOST_TERMS))
+            firsts = np.array([layout.place_of_term(n, q) for q in terms], np.intp)
+            places = np.append(0, firsts[:, None] + [0, 1])
+        arrays |= defaults(self.capacities | capacities, [name, "smooth_covariance"])
+        arrays[name][:, places] = getattr(self, name)[:, : len(places)]
+        a, b = (places[index] for index in np.tril_indices(len(places)))
+        arrays["smooth_covariance"][a * (a + 1) // 2 + b] = self.smooth_covariance[: len(a)]
+        arena = self.replacing(arrays, capacities | {"cosine": n})
+        arena._draw(range(n_features))
         arena.handle["version"] += 1
         arena._begin_predictions()
         return arena
@@ -325,11 +359,11 @@ class Arena:
         """Begin with new features, and labels from `n_labels` on, in the additive experts."""
         # The weights of all profiles are equal at first: naive Bayes, averaged. As above, in place.
         before, n_terms = (min(n, layout.MOST_TERMS) for n in (new.start, new.stop))
-        for k, name in enumerate(("additive", "smooth")):
-            weights = getattr(self, f"{name}_weights")
+        n_cosines = int(self.settings["n_cosines"][0])
+        for n, weights in ((0, self.additive_weights), (n_cosines, self.smooth_weights)):
             for q in range(n_terms):
                 new_labels = slice(n_labels if q < before else 0, None)
-                weights[new_labels, layout.place_of_term(k, q) + 1] = 1.0 / n_terms
+                weights[new_labels, layout.place_of_term(n, q) + 1] = 1.0 / n_terms
 
     def _begin_inputs(self, n_inputs: int, n_labels: int) -> None:
         """Begin with inputs from `n_inputs` and labels from `n_labels` on, in the perceptron."""
@@ -393,17 +427,13 @@ def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Arr
     capacities |= layout.lengths_of_categorical(settings, 0)
     capacities |= layout.lengths_of_words(settings, int(settings["n_words"][0]))
     capacities |= layout.lengths_of_inputs(settings, 0)
-    capacities |= {"node": capacity, "box": capacity, "row": 0, "place": 1, "pending": 0}
+    capacities |= {"node": capacity, "box": capacity // 2, "place": 1, "pending": 0}
+    capacities["row"] = 0 if settings["split_pure"][0] else _FIRST_ROWS
     counters = np.zeros(1, layout.COUNTERS)
     counters["newest_weight"] = 1.0
     given = {"settings": settings, "counters": counters, "trees": trees}
     given |= {"linear_models": linear_models, "trends": trends}
-    return Arena(given | defaults(capacities, FIELDS.keys() - given))
-
-
-def _keys_of_draws(linear_models: Array, trends: Array) -> list[int]:
-    """Return the keys of linear models, or of the trend, on random Fourier features."""
-    return [int(key) for key in (*linear_models["key"][-1:], *trends["key"][-1:])]
+    return Arena(given, capacities)
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
@@ -418,11 +448,9 @@ def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
 def defaults(lengths: dict[str, int], names: Iterable[str]) -> dict[str, Array]:
     """Return arrays as they are before anything is learned, with axes of these lengths."""
     chosen = set(names)
-    return {
-        name: _filled(FIELDS[name], shape)
-        for name, shape in layout.shapes(lengths).items()
-        if name in chosen
-    }
+    fields = {name: field for name, field in FIELDS.items() if name in chosen}
+    shapes = layout.shapes(lengths, fields)
+    return {name: _filled(field, shapes[name]) for name, field in fields.items()}
 
 
 def _named_lengths(name: str, array: Array) -> dict[str, int]:
@@ -445,6 +473,8 @@ def _resized(field: Field, array: Array, shape: tuple[int, ...], in_use: dict[An
     """Return a copy of an array in another shape, cut off or with spare capacity."""
     if layout.UNDEFINED.isdisjoint(field.axes):
         old, new = array, (result := _filled(field, shape))
+        if not array.size:
+            return result
     else:
         result = _uninitialized(shape, field.dtype)
         old, new = _used(field, array, in_use), _used(field, result, in_use)

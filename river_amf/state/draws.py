@@ -12,13 +12,13 @@ from river_amf.state import layout
 Numbers = NDArray[np.float64]
 
 
-def draw_phases(key: int, n: int = layout.N_COSINES) -> Numbers:
+def draw_phases(key: int, n: int) -> Numbers:
     """Return angles drawn uniformly from [0, 2 pi)."""
     phases: Numbers = 2.0 * np.pi * _uniform(key, 0, n)
     return phases
 
 
-def draw_directions(key: int, column: int, n: int = layout.N_COSINES) -> Numbers:
+def draw_directions(key: int, column: int, n: int) -> Numbers:
     """Return numbers drawn from the standard normal distribution, for the feature in a column."""
     # by the transform of Box and Muller
     radius = np.sqrt(-2.0 * np.log1p(-_uniform(key, 2 * column + 1, n)))

@@ -58,6 +58,7 @@ SETTINGS = _record(
     ("max_split_words", "i8"),  # most features if there are words
     ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
     ("max_delayed_labels", "i8"),  # 0 if delayed labels make no difference
+    ("n_cosines", "i8"),  # random Fourier features that there are so far
 )
 
 # What the kernels count of the predictions for delayed labels.
@@ -177,7 +178,7 @@ STANDARD = _record(("n_values", "i8"), ("mean", "f8"), ("variance", "f8"))
 LINEAR_MODEL = _record(
     ("key", "u8"),  # of its random numbers
     ("vote_weight", "f8"),
-    ("n_learned", "i8"),  # samples in the statistics of its random Fourier features
+    ("n_learned", "i8"),  # samples
 )
 
 # One record per trend: a ridge regression beside the trees of a forest of real targets.
@@ -261,6 +262,7 @@ N_COSINES = 100  # random Fourier features of an additive expert
 N_ADDITIVE = 2  # linear models that are additive experts, the last ones
 N_COMMON = 4  # rows of their inputs that are the same for all labels
 COSINES_OF_TERM = 12  # with each feature in the second one, up to N_COSINES in all
+FEW_FOR_COSINES = 50  # before these have been learned, there are no random Fourier features
 MOST_TERMS = 32  # for the features in an additive expert; if there are more, they share terms
 N_WAVES = 200  # random Fourier features of a trend
 N_TRENDS = 2
@@ -418,7 +420,7 @@ OUTPUT_FIELDS = {
     "seen": Field(np.float64, ("feature",)),
     "standardized": Field(np.float64, ("standardized_row", "feature")),
     "inputs": Field(np.float64, ("input",)),
-    "terms": Field(np.float64, ("fit", N_TERM_ROWS, "wave")),
+    "terms": Field(np.float64, ("fit", N_TERM_ROWS, "trend_input")),
     "additive_inputs": Field(np.float64, ("additive_row", "common_input")),
 }
 
@@ -458,7 +460,7 @@ BLOCK_FIELDS = {
     "standardized": Field(np.float64, ("chunk", "standardized_row", "feature")),
     "inputs": Field(np.float64, ("input",)),  # one sample, for the perceptron
     "additive_inputs": Field(np.float64, ("additive_row", "common_input")),  # and additive experts
-    "terms": Field(np.float64, ("fit", N_TERM_ROWS, "wave")),  # one sample, as the trends take it
+    "terms": Field(np.float64, ("fit", N_TERM_ROWS, "trend_input")),  # and for the trends
     "next_samples": Field(np.int64, ("voter",)),  # where each tree, or the experts, resume
 }
 BLOCK_AXES = _axes(BLOCK_FIELDS)
@@ -503,9 +505,16 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
     }
 
 
-def place_of_term(k: int, q: int) -> int:
+def n_cosines_of(settings: Array, n_learned: int) -> int:
+    """Return how many random Fourier features there are after a number of samples."""
+    of_expert = N_COSINES if settings["n_linear_models"][0] else 0
+    n_cosines = N_WAVES if settings["n_trends"][0] else of_expert
+    return n_cosines if n_learned >= FEW_FOR_COSINES else 0
+
+
+def place_of_term(n_cosines: int, q: int) -> int:
     """Return the first input of an additive expert that is of a term, or the end if q is."""
-    return 1 + 2 * q + (min(COSINES_OF_TERM * q, N_COSINES) if k == 1 else 0)
+    return 1 + 2 * q + min(COSINES_OF_TERM * q, n_cosines)
 
 
 def n_profiles_of(n_labels: int) -> int:
@@ -539,17 +548,18 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
     """Return the lengths of the axes that depend on the number of features."""
     has_experts = bool(settings["n_linear_models"][0])
     n_terms = min(n_features, MOST_TERMS) if has_experts else 0
+    n_cosines = int(settings["n_cosines"][0])
     n_additive = place_of_term(0, n_terms) if has_experts else 0
-    n_smooth = place_of_term(1, n_terms) if has_experts else 0
+    n_smooth = place_of_term(n_cosines, n_terms) if has_experts else 0
     has_trends = bool(settings["n_trends"][0])
     n_slots = min(n_features, MOST_SLOTS)
-    n_fast, n_wave = (1 + 2 * n_slots, 1 + N_WAVES + n_slots) if has_trends else (0, 0)
+    n_fast, n_wave = (1 + 2 * n_slots, 1 + n_cosines + n_slots) if has_trends else (0, 0)
     has_residuals = settings["n_tree_targets"][0] > 1 and settings["relevance"][0]
     return {
         "feature": n_features,
         "gaining": n_features if settings["relevance"][0] else 0,
         "binned": n_features if has_experts else 0,
-        "common_input": max(n_smooth, N_COSINES) if has_experts else 0,
+        "common_input": max(n_smooth, n_cosines) if has_experts else 0,
         "additive_input": n_additive,
         "additive_entry": n_additive * (n_additive + 1) // 2,
         "smooth_input": n_smooth,
@@ -557,6 +567,7 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
         "smooth_entry": max(n_smooth * (n_smooth + 1), n_wave * (n_wave + 1)) // 2,
         "term": n_fast,
         "wave": n_wave,
+        "trend_input": max(n_fast, n_wave, N_TRENDS + 1) if has_trends else 0,
         "profile": n_features if has_trends else 0,
         "residual": n_features if has_residuals else 0,
     }
@@ -586,7 +597,7 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
         "timescale": 2 * has_experts + has_trends,
         "standardized_row": 3 * has_experts + has_trends,  # with one of bins
         "draw": has_experts + has_trends,
-        "cosine": N_WAVES if has_trends else N_COSINES,
+        "cosine": int(settings["n_cosines"][0]),
         "tree_target": int(settings["n_tree_targets"][0]),
         "intensity": int(settings["n_tree_targets"][0] + settings["relevance"][0]),
         "trend": n_trends,

@@ -5,6 +5,7 @@ reference.
 """
 
 import math
+import pickle
 import random
 
 import numpy as np
@@ -12,6 +13,7 @@ import pandas as pd
 import pytest
 
 from river_amf import AMFClassifier, AMFRegressor
+from river_amf.state.arena import Arena
 
 PARAMETERS = {"n_estimators": 1, "max_nodes": 1, "vote": "learned", "linear": True, "seed": 1}
 CLASSIFIER, REGRESSOR = (kind(**PARAMETERS) for kind in (AMFClassifier, AMFRegressor))
@@ -52,6 +54,41 @@ def odd_rows(n, rng):
     x |= {"rare": np.where(rng.random(n) < 0.001, 1e6, 0.0), "kind": rng.choice([*"pqr"], n)}
     y = (a + b + rng.normal(size=n) > 0).astype(int) + (rng.random(n) < 0.05)
     return pd.DataFrame(x), pd.Series(y), rng.choice([1.0, 1.0, 0.1, 20.0], n)
+
+
+def content(model):
+    """Return the bytes of all that a model has learned."""
+    return {name: array.tobytes() for name, array in model._engine.used_arrays().items()}
+
+
+@BOTH
+def test_cosines_come_in_one_step(model, monkeypatch):
+    X, y, w = odd_rows(90, np.random.default_rng(0))
+    expected, interrupted = model.clone(), model.clone()
+    expected.learn_many(X, y, w)
+    for n in (49, 50, 51):
+        halves = model.clone()
+        halves.learn_many(X[:n], y[:n], w[:n])
+        assert bool(halves._arena.cosines.size) == (n >= 50)
+        for twin in (pickle.loads(pickle.dumps(halves)), halves):
+            for row in range(n, 90):
+                twin.learn_one(X.iloc[row].to_dict(), y[row], w[row])
+            assert content(twin) == content(expected)
+    with_cosines = Arena.with_cosines
+
+    def breaking(arena):
+        larger = with_cosines(arena)
+        if larger is not arena:
+            monkeypatch.setattr(Arena, "with_cosines", with_cosines)
+            raise KeyboardInterrupt
+        return larger
+
+    monkeypatch.setattr(Arena, "with_cosines", breaking)
+    with pytest.raises(KeyboardInterrupt):
+        for row in range(90):
+            interrupted.learn_one(X.iloc[row].to_dict(), y[row], w[row])
+    interrupted.learn_many(X[50:], y[50:], w[50:])
+    assert content(interrupted) == content(expected)
 
 
 @BOTH

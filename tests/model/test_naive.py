@@ -142,7 +142,7 @@ def check_same_linear_models(model, reference):
                 np.array(squares), rel=1e-6
             )
         statistics = [(standard.mean, standard.variance) for standard in smooth.cosines.standards]
-        assert pytest.approx(np.array(statistics), abs=1e-12) == arena.cosines[0].T
+        assert pytest.approx(np.array(statistics).reshape(-1, 2), abs=1e-12) == arena.cosines[0].T
         check_same_additive_models(arena, reference)
 
 
@@ -221,8 +221,8 @@ def test_longer_stream_equals_the_reference(parameters):
 
 def many_numbers():
     """Yield so many numbers that directions of cosines are scaled down, and terms are shared."""
-    for i in range(40):
-        x = {f"x{j}": i * (7 + 2 * j) % (29 + j) for j in range(6 if i < 20 else 33)}
+    for i in range(80):
+        x = {f"x{j}": i * (7 + 2 * j) % (29 + j) for j in range(6 if i < 60 else 33)}
         x["kind"] = "pqr"[i % 3]
         yield x, x["x0"] > x["x1"], (1.0, 0.5, 2.0, 0.005)[i % 4]
 

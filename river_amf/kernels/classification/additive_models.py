@@ -64,6 +64,12 @@ def n_terms_of(forest: Forest) -> int:
     return min(forest.settings[0]["n_features"], MOST_TERMS)
 
 
+@hot
+def n_cosines_of(forest: Forest, k: int) -> int:
+    """Return how many cosines an additive expert has, at most."""
+    return forest.settings[0]["n_cosines"] if k == SMOOTH else 0
+
+
 @helper
 def take_inputs(forest: Forest, standardized: Array, of_perceptron: Array, inputs: Array) -> None:
     """Write the inputs of a sample: those of all labels, and the profiles of each."""
@@ -78,9 +84,9 @@ def take_inputs(forest: Forest, standardized: Array, of_perceptron: Array, input
     for k in range(N_ADDITIVE):
         inputs[k, 0] = 1.0
         for q in range(n_terms):
-            place = place_of_term(k, q)
+            place = place_of_term(n_cosines_of(forest, k), q)
             inputs[k, place] = inputs[k, place + 1] = 0.0
-            for i in range(place + 2, place_of_term(k, q + 1)):
+            for i in range(place + 2, place_of_term(n_cosines_of(forest, k), q + 1)):
                 inputs[k, i] = inputs[COSINES, i - 2 * q - 3]
     total = n_labels * newest
     for c in range(n_labels):
@@ -93,8 +99,8 @@ def take_inputs(forest: Forest, standardized: Array, of_perceptron: Array, input
     n_before = 0  # categorical features before this one
     for j in range(settings["n_features"]):
         q, counts = j % MOST_TERMS, forest.bin_counts[j]
-        inputs[ADDITIVE, place_of_term(ADDITIVE, q)] += z[j]
-        inputs[SMOOTH, place_of_term(SMOOTH, q)] += z[j]
+        for k in range(N_ADDITIVE):
+            inputs[k, place_of_term(n_cosines_of(forest, k), q)] += z[j]
         numbers, n_components = forest.input_numbers[j], 0
         if forest.is_categorical[j]:
             counts = forest.category_counts[n_before]
@@ -129,10 +135,11 @@ def predict_additive(forest: Forest, k: int, inputs: Array, vote: Array) -> None
     """Write log p(c) of an additive expert, for the labels seen so far."""
     n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
     weights, _ = parts_of(forest, k)
+    n_cosines = n_cosines_of(forest, k)
     for c in range(n_labels):
-        score = dot(weights[c], inputs[k], place_of_term(k, n_terms))
+        score = dot(weights[c], inputs[k], place_of_term(n_cosines, n_terms))
         for q in range(n_terms):
-            score += weights[c, place_of_term(k, q) + 1] * inputs[N_COMMON + c, q]
+            score += weights[c, place_of_term(n_cosines, q) + 1] * inputs[N_COMMON + c, q]
         vote[c] = score
     log_softmax(vote, n_labels)
 
@@ -152,7 +159,8 @@ def learn_additive(
     """Learn a sample in an additive expert that has just predicted it."""
     n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
     weights, covariance = parts_of(forest, k)
-    n, gain = place_of_term(k, n_terms), 0.0
+    n_cosines, gain = n_cosines_of(forest, k), 0.0
+    n = place_of_term(n_cosines, n_terms)
     common, step, own = forest.steps[COMMON], forest.steps[STEP], forest.steps[OWN]
     has_common = False
     for c in range(n_labels):
@@ -163,7 +171,8 @@ def learn_additive(
         if not has_common:
             multiply(covariance, VARIANCE_OF_CONSTANT, inputs[k], n, common)
             has_common = True
-        variance = add_terms(covariance, k, common, inputs[k], inputs[N_COMMON + c], n_terms, step)
+        x, terms = inputs[k], inputs[N_COMMON + c]
+        variance = add_terms(covariance, n_cosines, common, x, terms, n_terms, step)
         if not 0.0 <= variance < math.inf:
             begin_covariance(covariance)
             return
@@ -183,14 +192,20 @@ def learn_additive(
 
 @helper
 def add_terms(
-    covariance: Array, k: int, common: Array, x: Array, terms: Array, n_terms: int, out: Array
+    covariance: Array,
+    n_cosines: int,
+    common: Array,
+    x: Array,
+    terms: Array,
+    n_terms: int,
+    out: Array,
 ) -> float:
     """Write the product S x with the profiles of a label in x; return x'S x."""
-    n = place_of_term(k, n_terms)
+    n = place_of_term(n_cosines, n_terms)
     for a in range(n):
         out[a] = common[a]
     for q in range(n_terms):
-        term, a = terms[q], place_of_term(k, q) + 1
+        term, a = terms[q], place_of_term(n_cosines, q) + 1
         if term == 0.0:
             continue
         place = a * (a + 1) // 2
@@ -202,7 +217,7 @@ def add_terms(
             out[b] += term * covariance[place + a]
     variance = dot(x, out, n)
     for q in range(n_terms):
-        variance += terms[q] * out[place_of_term(k, q) + 1]
+        variance += terms[q] * out[place_of_term(n_cosines, q) + 1]
     return variance
 
 

@@ -11,6 +11,7 @@ import math
 from river_amf.kernels.features.fading import NEGLIGIBLE
 from river_amf.kernels.numba_tools.arrays import Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.state.layout import FEW_FOR_COSINES
 
 SLOW, FAST = 0.001, 0.03  # weight of the newest value in the running means, at the two timescales
 LARGEST_SCORE = 4.0  # standardized values are clipped to it
@@ -78,6 +79,13 @@ MEAN, VARIANCE = 0, 1  # rows of the statistics of cosines
 
 
 @hot
+def lack_cosines(forest: Forest) -> bool:
+    """Return whether it is time for cosines, which there are not yet."""
+    is_time = forest.counters[0]["n_learned"] >= FEW_FOR_COSINES
+    return is_time and forest.settings[0]["n_cosines"] == 0 and len(forest.phases) > 0
+
+
+@hot
 def take_cosines(
     forest: Forest, draw: int, scale: float, z: Array, cosines: Array, out: Array, first: int
 ) -> None:
@@ -105,9 +113,9 @@ def take_cosines(
 
 @hot
 def count_cosines(forest: Forest, draw: int, cosines: Array, n_before: int) -> None:
-    """Update the means and variances of the cosines."""
-    share = 1.0 / (n_before + 1)
-    share = share if share > SLOW else SLOW
+    """Update the means and variances of the cosines, given the number of samples before."""
+    n = max(n_before - FEW_FOR_COSINES, 0) + 1
+    share = 1.0 / n if 1.0 / n > SLOW else SLOW
     mean, variance = forest.cosines[draw, MEAN], forest.cosines[draw, VARIANCE]
     for k in range(len(mean)):
         deviation = cosines[k] - mean[k]

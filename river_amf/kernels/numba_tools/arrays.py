@@ -82,7 +82,7 @@ def inputs_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]
     at = forest.handle
     standardized = at["standardized_row_capacity"], forest.intensity.shape[1]
     additive_inputs = at["additive_row_capacity"], at["common_input_capacity"]
-    terms = at["fit_capacity"], N_TERM_ROWS, at["wave_capacity"]
+    terms = at["fit_capacity"], N_TERM_ROWS, at["trend_input_capacity"]
     return (
         array_at(address + at["standardized_place"], standardized, np.float64),
         array_at(address + at["inputs_place"], (at["input_capacity"],), np.float64),

@@ -32,7 +32,7 @@ from river_amf.kernels.regression.target_pool import (
     stacked,
     winsorized,
 )
-from river_amf.state.layout import LATENESS, LOCATION, MOST_SLOTS, N_BINS, N_TRENDS, N_WAVES
+from river_amf.state.layout import LATENESS, LOCATION, MOST_SLOTS, N_BINS, N_TRENDS
 
 # The rows of terms of a sample. RAW: the cosines. SMOOTH_TERMS: 1, the standardized cosines, the
 # standardized features. FAST_TERMS: 1, and for each feature its standardized value and its profile.
@@ -102,14 +102,15 @@ def take_terms(forest: Forest, x: Array, z: Array, terms: Array) -> None:
     """Write the terms of a sample."""
     # Features from the 65th on are folded upon the first ones, which bounds the time.
     smooth, fast, n_slots = terms[SMOOTH_TERMS], terms[FAST_TERMS], n_slots_of(forest)
+    first = 1 + forest.settings[0]["n_cosines"]
     take_cosines(forest, 0, COSINE_SCALE, z, terms[RAW], smooth, 1)
     smooth[0] = fast[0] = 1.0
     for q in range(n_slots):
-        smooth[1 + N_WAVES + q] = fast[1 + 2 * q] = fast[2 + 2 * q] = 0.0
+        smooth[first + q] = fast[1 + 2 * q] = fast[2 + 2 * q] = 0.0
     scale, n_before = target_scale(forest), 0  # categorical features before this one
     for j in range(forest.settings[0]["n_features"]):
         q, sign = j % MOST_SLOTS, 1.0 if (j // MOST_SLOTS) % 2 == 0 else -1.0
-        smooth[1 + N_WAVES + q] += sign * z[j]
+        smooth[first + q] += sign * z[j]
         fast[1 + 2 * q] += sign * z[j]
         means = forest.profiles[j]
         if forest.is_categorical[j]:
@@ -127,9 +128,9 @@ def n_slots_of(forest: Forest) -> int:
 @hot
 def predict_trend(forest: Forest, k: int, terms: Array) -> float:
     """Return the prediction of a trend, within the range of the targets."""
-    counters, n_slots = forest.counters[0], n_slots_of(forest)
+    counters, settings, n_slots = forest.counters[0], forest.settings[0], n_slots_of(forest)
     if k == SMOOTH:
-        p = dot(forest.smooth[0], terms[SMOOTH_TERMS], 1 + N_WAVES + n_slots)
+        p = dot(forest.smooth[0], terms[SMOOTH_TERMS], 1 + settings["n_cosines"] + n_slots)
     else:
         p = dot(forest.fast[0], terms[FAST_TERMS], 1 + 2 * n_slots)
     return min(max(p, counters["least_target"]), counters["largest_target"])
@@ -154,7 +155,8 @@ def learn_trend(
     decay, n, x = slowed_decay(FAST_DECAY, lateness), 1 + 2 * n_slots_of(forest), terms[FAST_TERMS]
     coefficients, covariance = forest.fast[0], forest.fast_covariance
     if k == SMOOTH:
-        decay, n, x = SMOOTH_DECAY, 1 + N_WAVES + n_slots_of(forest), terms[SMOOTH_TERMS]
+        n = 1 + forest.settings[0]["n_cosines"] + n_slots_of(forest)
+        decay, x = SMOOTH_DECAY, terms[SMOOTH_TERMS]
         coefficients, covariance = forest.smooth[0], forest.smooth_covariance
     step = terms[STEP]
     multiply(covariance, VARIANCE_OF_CONSTANT, x, n, step)

@@ -13,7 +13,7 @@ from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
 from river_amf.kernels.tree.sample_store import count_late, is_keeping_rows
 from river_amf.kernels.tree.structure import splits_left
 
-READY_SPLITS = 16
+READY_SPLITS = 4
 FEW_SAMPLES = 64  # a lack of capacity does not make a chunk smaller than this
 
 
