@@ -31,7 +31,7 @@ def row_at(samples: Samples, i: int) -> int:
 def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
     """Begin all samples of a chunk, and keep the targets and intensities for the trees."""
     at = samples.handle
-    forest.handle["n_late"] = count_late(forest.settings[0], forest.trees)
+    forest.handle["n_late"] = count_late(forest.settings, forest.trees)
     for v in range(len(samples.next_samples)):
         samples.next_samples[v] = start
     for i in range(start, stop):
@@ -45,16 +45,16 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
             slot = by_kind.find_pending(forest, row_at(samples, i), 0)
         begin_context(forest, slot, context)
         if weight > 0.0:
-            count_lateness(forest.counters[0])
+            count_lateness(forest.counters)
         samples.weights[i] = steps.begin_sample(
             forest, values, x, z, terms, votes, k, True, target, weight, context
         )
-        samples.rows[k] = forest.counters[0]["n_rows"] - 1
+        samples.rows[k] = forest.counters["n_rows"] - 1
         if weight > 0.0:
             for tree_target in range(len(forest.tree_targets)):
                 samples.tree_targets[k, tree_target] = forest.tree_targets[tree_target]
             for row in range(len(forest.intensity)):
-                for j in range(forest.settings[0]["n_features"]):
+                for j in range(forest.settings["n_features"]):
                     samples.intensities[k, row, j] = forest.intensity[row, j]
     at["stage"] = OPEN
 
@@ -65,7 +65,7 @@ def run_chunk(forest: Forest, samples: Samples, start: int, stop: int, first: in
     # Returns DONE, which capacity is used up, or RESTARTED - t for the restart of tree t. Called
     # again, also after a MemoryError, it resumes where it stopped.
     votes = samples.votes
-    takes_votes = samples.handle["predicts"] or needs_tree_votes(forest.settings[0])
+    takes_votes = samples.handle["predicts"] or needs_tree_votes(forest.settings)
     n_trees = len(forest.trees)
     for t in range(first, min(end, n_trees)):
         for i in range(samples.next_samples[t], stop):
@@ -103,7 +103,7 @@ def close_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> int:
         context = samples.contexts[k]
         if at["predicts"]:
             answer = samples.answers[i]
-            level = answer[LOWER] if forest.settings[0]["is_regression"] else 0.0
+            level = answer[LOWER] if forest.settings["is_regression"] else 0.0
             steps.pool_votes(forest, votes, k, context, answer)
             if at["keeps"]:
                 row = row_at(samples, i)

@@ -75,7 +75,7 @@ add_terms = choose(add_labels, add_labels, add_target)
 def parts_of_trees(forest: Forest, sample: int, parts: int, n_parts: int) -> None:
     """Write the parts of the vote of each tree, but none of a tree that has just restarted."""
     # `sample` is as in learn_sample; `parts` the address of (n_trees, n_columns, n_parts) zeros.
-    settings, n_columns = forest.settings[0], forest.votes.shape[2]
+    settings, n_columns = forest.settings, forest.votes.shape[2]
     values, clipped, coded = parts_of(sample, settings["n_features"])
     votes = array_at(parts, (len(forest.trees), n_columns, n_parts), np.float64)
     clip_outliers(forest, values, len(values), clipped)

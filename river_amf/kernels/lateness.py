@@ -64,4 +64,4 @@ def slowed(weight: float, context: Array) -> float:
 @hot
 def set_fading(forest: Forest, t: int, lateness: float) -> None:
     """Set whether a tree fades: those with even indices do only while labels come at once."""
-    forest.trees[t]["fades"] = forest.settings[0]["fades"] and (t % 2 == 1 or lateness == 0.0)
+    forest.trees[t]["fades"] = forest.settings["fades"] and (t % 2 == 1 or lateness == 0.0)

@@ -90,7 +90,7 @@ def learn_sample(forest: Forest, sample: int, target: float, weight: float, outp
     # may have looked for its prediction. If capacity or memory runs out, or a tree restarts, the
     # same call continues where this one stopped (handle["next_tree"]).
     handle, context, trees = forest.handle, forest.context, forest.trees
-    settings, counters, votes = forest.settings[0], forest.counters[0], forest.votes
+    settings, counters, votes = forest.settings, forest.counters, forest.votes
     n_features, first_tree, has_votes = settings["n_features"], handle["next_tree"], False
     values, clipped, coded = parts_of(sample, n_features)
     z, inputs, additive_inputs, terms = inputs_of(output, forest)
@@ -149,7 +149,7 @@ def learn_sample(forest: Forest, sample: int, target: float, weight: float, outp
 def take_pending(forest: Forest, sample: int, weight: float) -> None:
     """Take out the prediction of a sample with a new label, category or feature, or weight 0."""
     # learn_sample gets it from the handle, so that a call which is interrupted looks for it once
-    handle, words = forest.handle, sample + 24 * forest.settings[0]["n_features"]
+    handle, words = forest.handle, sample + 24 * forest.settings["n_features"]
     if weight == 0.0:
         by_kind.find_pending(forest, sample, words)
     elif handle["slot"] == UNSOUGHT:
@@ -161,7 +161,7 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     """Write the forest's prediction to the start of `output`; return DONE, or what is wrong."""
     # `sample` is as in learn_sample, `output` the address of a `state.arena.PredictionBuffer`. A
     # prediction is the probabilities of the labels seen so far, or an answer (`layout.ANSWER`).
-    settings, context = forest.settings[0], forest.context
+    settings, context = forest.settings, forest.context
     values, x, coded = parts_of(sample, settings["n_features"])
     proba, made_at, seen = output_of(output, forest)
     z, inputs, additive_inputs, terms = inputs_of(output, forest)
@@ -170,7 +170,7 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
         return INFINITE
     if pending.lacks_room(forest):
         return PENDING_FULL
-    made_at[0], context[LATENESS] = -1.0, lateness_of(forest.counters[0])
+    made_at[0], context[LATENESS] = -1.0, lateness_of(forest.counters)
     steps.begin_sample(forest, values, x, z, terms, votes, 0, True, 0.0, 0.0, context)
     for t in range(len(forest.trees)):
         set_fading(forest, t, context[LATENESS])
@@ -193,7 +193,7 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
 def novelty_of_sample(forest: Forest, sample: int) -> float:
     """Return how new a sample is, from 0 to 1, or NaN if it has an infinite value."""
     # `sample` is as in learn_sample, but a category that was never learned is UNSEEN.
-    n_features = forest.settings[0]["n_features"]
+    n_features = forest.settings["n_features"]
     values, whole, x = parts_of(sample, n_features)
     if not canonicalize(values, n_features):
         return math.nan
@@ -210,7 +210,7 @@ def novelty_of_sample(forest: Forest, sample: int) -> float:
 def trace_sample(forest: Forest, t: int, sample: int, visits: int) -> int:
     """Record the nodes that predict_tree visits in tree `t`, and return their number."""
     # `visits` is the address of records of dtype VISIT, as many as the tree has nodes.
-    settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
+    settings, state, nodes = forest.settings, forest.trees[t], forest.nodes[t]
     n_features = settings["n_features"]
     values, clipped, x = parts_of(sample, n_features)
     clip_outliers(forest, values, n_features, clipped)
@@ -238,7 +238,7 @@ def trace_sample(forest: Forest, t: int, sample: int, visits: int) -> int:
 def hull_of_leaf(forest: Forest, t: int, row: int, box: int) -> None:
     """Write the hull of the samples that a leaf keeps, whose list starts at `row`."""
     # `box` is the address of (2, n_features) values, filled with NaN.
-    hull = array_at(box, (2, forest.settings[0]["n_features"]), np.float64)
+    hull = array_at(box, (2, forest.settings["n_features"]), np.float64)
     hull_of_rows(forest, tree_of(forest, t, forest.intensity[0], forest.intensity), row, hull)
 
 

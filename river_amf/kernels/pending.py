@@ -47,7 +47,7 @@ def key_of(forest: Forest, values: int, words: int) -> Word:
     """Return the key of an encoded row, which stays the same when features are added."""
     # The arguments are addresses: of the values, and of the words if the forest has any. Then the
     # key follows from these and the categories, as a word may get a column later.
-    settings, key = forest.settings[0], FIRST_KEY
+    settings, key = forest.settings, FIRST_KEY
     n_features, has_words = settings["n_features"], settings["n_words"] > 0
     row = array_at(values, (n_features,), np.float64)
     bits = array_at(values, (n_features,), np.uint64)
@@ -65,7 +65,7 @@ def key_of(forest: Forest, values: int, words: int) -> Word:
 @hot
 def slot_of(forest: Forest, back: int) -> int:
     """Return the place in the ring of a prediction, given how many were made since."""
-    counters = forest.counters[0]
+    counters = forest.counters
     place = counters["first_pending"] + counters["n_pending"] - 1 - back
     n = len(forest.pending)
     return place - n if place >= n else place
@@ -74,7 +74,7 @@ def slot_of(forest: Forest, back: int) -> int:
 @hot
 def is_same_prediction(forest: Forest, slot: int, key: Word) -> bool:
     """Return whether a prediction of the same row waits there since the last sample."""
-    pending, n_learned = forest.pending[slot], forest.counters[0]["n_learned"]
+    pending, n_learned = forest.pending[slot], forest.counters["n_learned"]
     is_waiting = pending["is_taken"] == 0 and pending["n_learned"] == n_learned
     return is_waiting and forest.pending_keys[slot] == key
 
@@ -83,21 +83,21 @@ def is_same_prediction(forest: Forest, slot: int, key: Word) -> bool:
 def is_asked_again(forest: Forest, slot: int, level: float) -> bool:
     """Return whether an equal row is another one: labels are late, and the question is the same."""
     # A classifier has one question, which is asked for a label and for probabilities.
-    is_late = forest.counters[0]["lateness"] >= AT_ONCE and forest.settings[0]["is_regression"]
+    is_late = forest.counters["lateness"] >= AT_ONCE and forest.settings["is_regression"]
     return is_late and forest.pending[slot]["level"] == level
 
 
 @helper
 def lacks_room(forest: Forest) -> bool:
     """Return whether the ring has to grow before the next prediction."""
-    n_pending = forest.counters[0]["n_pending"]
+    n_pending = forest.counters["n_pending"]
     return n_pending == len(forest.pending) and n_pending < forest.handle["most_pending"]
 
 
 @helper
 def open_pending(forest: Forest, key: Word, level: float) -> int:
     """Return the place for a prediction, the one of the newest if it is the same prediction."""
-    counters = forest.counters[0]
+    counters = forest.counters
     if counters["n_pending"] > 0:
         slot = slot_of(forest, 0)
         if is_same_prediction(forest, slot, key) and not is_asked_again(forest, slot, level):
@@ -127,7 +127,7 @@ def note_prediction(
     """Keep a prediction, if any are kept: its row, its votes, and the values behind them."""
     if forest.handle["most_pending"] == 0:
         return
-    settings = forest.settings[0]
+    settings = forest.settings
     slot = open_pending(forest, key_of(forest, row, words), level)
     pending, values = forest.pending[slot], array_at(row, (settings["n_features"],), np.float64)
     for j in range(settings["n_features"]):
@@ -137,7 +137,7 @@ def note_prediction(
         for c in range(n_known):
             forest.pending_votes[slot, v, c] = votes[v, i, c]
     pending["n_known"] = n_known
-    recent = recent_values(forest, lateness_of(forest.counters[0]))
+    recent = recent_values(forest, lateness_of(forest.counters))
     pending["fast_error"], pending["slow_error"], pending["last_target"] = recent
     if settings["is_regression"]:
         pending["location"], pending["spread"] = answer[layout.LOCATION], answer[layout.SPREAD]
@@ -154,7 +154,7 @@ def pass_pending(forest: Forest, row: int, words: int) -> None:
 @hot
 def drop_oldest(forest: Forest) -> None:
     """Drop the oldest prediction."""
-    counters, slot = forest.counters[0], slot_of(forest, forest.counters[0]["n_pending"] - 1)
+    counters, slot = forest.counters, slot_of(forest, forest.counters["n_pending"] - 1)
     counters["n_waiting"] -= 1 - forest.pending[slot]["is_taken"]
     counters["n_pending"] -= 1
     counters["first_pending"] = slot + 1 if slot + 1 < len(forest.pending) else 0
@@ -163,7 +163,7 @@ def drop_oldest(forest: Forest) -> None:
 @helper
 def drop_taken(forest: Forest) -> None:
     """Drop the oldest predictions, while they are taken and many."""
-    counters = forest.counters[0]
+    counters = forest.counters
     while counters["n_pending"] > N_KEPT + 2 * counters["n_waiting"]:
         if not forest.pending[slot_of(forest, counters["n_pending"] - 1)]["is_taken"]:
             return
@@ -173,7 +173,7 @@ def drop_taken(forest: Forest) -> None:
 @helper
 def mark_taken(forest: Forest, slot: int) -> None:
     """Mark a prediction as taken."""
-    forest.counters[0]["n_waiting"] -= 1 - forest.pending[slot]["is_taken"]
+    forest.counters["n_waiting"] -= 1 - forest.pending[slot]["is_taken"]
     forest.pending[slot]["is_taken"] = 1
 
 
@@ -189,8 +189,8 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
     # Also NONE if nothing was learned since: then the label comes at once.
     if forest.handle["most_pending"] == 0:
         return NONE
-    counters = forest.counters[0]
-    values = array_at(row, (forest.settings[0]["n_features"],), np.float64)
+    counters = forest.counters
+    values = array_at(row, (forest.settings["n_features"],), np.float64)
     counters["newest_lateness"] = -1.0
     if counters["n_waiting"] == 0:
         counters["is_fresh"] = 0
@@ -223,11 +223,11 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
 @hot
 def begin_context(forest: Forest, slot: int, context: Array) -> None:
     """Begin the context of a sample, given the place of its prediction."""
-    context[layout.LATENESS] = lateness_of(forest.counters[0])
+    context[layout.LATENESS] = lateness_of(forest.counters)
     context[layout.DELAY] = 0.0
     context[layout.PENDING_SLOT] = slot
     if slot != NONE:
-        delay = forest.counters[0]["n_learned"] - forest.pending[slot]["n_learned"]
+        delay = forest.counters["n_learned"] - forest.pending[slot]["n_learned"]
         context[layout.DELAY] = delay
     for t in range(len(forest.trees)):
         context[layout.RESTARTED + t] = 0.0
@@ -236,13 +236,13 @@ def begin_context(forest: Forest, slot: int, context: Array) -> None:
 @hot
 def has_place(forest: Forest, back: int) -> bool:
     """Return whether there is a prediction in a place."""
-    return 0 <= back < forest.counters[0]["n_pending"]
+    return 0 <= back < forest.counters["n_pending"]
 
 
 @hot
 def trust(forest: Forest, evidence: int) -> None:
     """Trust the usual place more or less."""
-    counters = forest.counters[0]
+    counters = forest.counters
     counters["trust"] = min(max(counters["trust"] + evidence, 0), MOST_TRUST)
 
 
@@ -250,7 +250,7 @@ def trust(forest: Forest, evidence: int) -> None:
 def suppose(forest: Forest, back: int) -> None:
     """Make a place the usual one: then the next label is that of the next prediction."""
     # Within a batch of labels, it stays where the first of them was.
-    counters = forest.counters[0]
+    counters = forest.counters
     counters["n_since"] = back
     counters["usual_back"] = back if counters["is_fresh"] else max(back, counters["usual_back"])
 
@@ -261,7 +261,7 @@ def find_equal(forest: Forest, place: int, key: Word) -> int:
     # If the row in the usual place is equal, it is that prediction, even if it is taken. Else it is
     # the nearest that waits, if the place is trusted. If not, it is the oldest, and the place of
     # one of all equal rows becomes the usual one.
-    counters, keys = forest.counters[0], forest.pending_keys
+    counters, keys = forest.counters, forest.pending_keys
     n_equal, oldest, nearest = 0, NONE, NONE
     for back in range(counters["n_pending"]):
         slot = slot_of(forest, back)
@@ -295,7 +295,7 @@ def find_equal(forest: Forest, place: int, key: Word) -> int:
 @helper
 def equal_at(forest: Forest, key: Word, number: int) -> int:
     """Return the place of the prediction with a number among those with a key."""
-    back = forest.counters[0]["n_pending"]
+    back = forest.counters["n_pending"]
     while number >= 0:
         back -= 1
         slot = slot_of(forest, back)
@@ -307,9 +307,9 @@ def equal_at(forest: Forest, key: Word, number: int) -> int:
 def find_similar(forest: Forest, place: int, values: Array) -> int:
     """Return which prediction is that of a label without an equal row, NONE if none is."""
     # It is the one in the usual place, if most labels lately fit there better than elsewhere.
-    counters = forest.counters[0]
+    counters = forest.counters
     counters["n_missed"] += 1
-    if counters["n_missed"] <= PATIENCE or forest.settings[0]["n_words"] > 0:
+    if counters["n_missed"] <= PATIENCE or forest.settings["n_words"] > 0:
         return NONE
     last = counters["n_pending"] - 1
     if counters["trust"] < TRUSTED and counters["n_missed"] % EVERY == 0:
@@ -340,7 +340,7 @@ def find_similar(forest: Forest, place: int, values: Array) -> int:
 @hot
 def is_rival(forest: Forest, offset: int) -> bool:
     """Note the offset of the nearest row from the usual place; return whether to move there."""
-    counters = forest.counters[0]
+    counters = forest.counters
     if offset != 0 and offset == counters["rival"]:
         counters["n_rival"] += 1
     elif counters["n_rival"] > 0:
@@ -369,7 +369,7 @@ def compare(forest: Forest, values: Array, first: int, last: int) -> tuple[float
 def distance(forest: Forest, values: Array, slot: int) -> float:
     """Return the mean difference of two rows, in units of ranges, or 1 if they share too little."""
     ranges, total, n, n_here, n_there = forest.ranges, 0.0, 0, 0, 0
-    for j in range(forest.settings[0]["n_features"]):
+    for j in range(forest.settings["n_features"]):
         value, other = values[j], forest.pending_rows[slot, j]
         is_here, is_there = not math.isnan(value), not math.isnan(other)
         n_here += is_here

@@ -39,7 +39,7 @@ def begin_sample(
     # `x` becomes the sample without outliers. Inputs and votes of trends are written, unless they
     # are there from a prediction. A sample of weight 0 is only predicted; any other also sets the
     # targets of trees, the split intensities, and the newest row of the store.
-    settings, counters, learns = forest.settings[0], forest.counters[0], weight > 0.0
+    settings, counters, learns = forest.settings, forest.counters, weight > 0.0
     if learns:
         weight = weigh_sample(forest, weight)
         by_kind.note_jump(forest, target, context)
@@ -71,9 +71,9 @@ def begin_sample(
 @hot
 def seen_by(forest: Forest, t: int, x: Array, coded: Array) -> Array:
     """Return a sample as a tree sees it; one with categories is written to `coded`."""
-    if not forest.settings[0]["has_categories"]:
+    if not forest.settings["has_categories"]:
         return x
-    n_features = forest.settings[0]["n_features"]
+    n_features = forest.settings["n_features"]
     code_row(forest.is_categorical, n_features, forest.trees[t]["key"], x, coded)
     return coded
 
@@ -100,7 +100,7 @@ def take_tree_vote(
 def tree_seen(forest: Forest, t: int, targets: Array, intensities: Array) -> Tree:
     """Return a tree with its split intensities for a sample."""
     intensity = intensities[t % len(targets)]
-    if forest.settings[0]["relevance"]:
+    if forest.settings["relevance"]:
         intensity = forest.own_intensity[t]
     return tree_of(forest, t, intensity, intensities)
 
@@ -126,7 +126,7 @@ def learn_in_tree(
     target = targets[tree_target]
     tree = tree_seen(forest, t, targets, intensities)
     missing = by_kind.learn_tree(forest, tree, x, target, weight, context, row)
-    if missing == ENOUGH_CAPACITY and forest.settings[0]["scores_trees"]:
+    if missing == ENOUGH_CAPACITY and forest.settings["scores_trees"]:
         if context[DELAY] > 0.0 and tree_target > 0:
             slot = int(context[PENDING_SLOT])
             trend = forest.pending_votes[slot, forest.pending_votes.shape[1] - 1, LOCATION]
@@ -138,10 +138,10 @@ def learn_in_tree(
 @hot
 def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Array) -> None:
     """Write the prediction of the forest."""
-    if forest.settings[0]["learns_vote"]:
+    if forest.settings["learns_vote"]:
         by_kind.pool_votes(forest, votes, i, context, answer)
     else:
-        mean_votes(forest.settings[0], votes, i, answer)
+        mean_votes(forest.settings, votes, i, answer)
 
 
 @view
@@ -149,7 +149,7 @@ def end_sample(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
     """Learn how to pool the votes from when the sample was predicted."""
-    if forest.settings[0]["learns_vote"]:
+    if forest.settings["learns_vote"]:
         for v in range(len(forest.trees), len(votes) if context[DELAY] > 0.0 else 0):
             recall_vote(forest, v, votes[v, i], context)
         by_kind.learn_vote(forest, votes, i, target, weight, context)

@@ -61,13 +61,13 @@ def count_labels(
 @hot
 def n_terms_of(forest: Forest) -> int:
     """Return how many terms each kind of inputs from single features takes."""
-    return min(forest.settings[0]["n_features"], MOST_TERMS)
+    return min(forest.settings["n_features"], MOST_TERMS)
 
 
 @hot
 def n_cosines_of(forest: Forest, k: int) -> int:
     """Return how many cosines an additive expert has, at most."""
-    return forest.settings[0]["n_cosines"] if k == SMOOTH else 0
+    return forest.settings["n_cosines"] if k == SMOOTH else 0
 
 
 @helper
@@ -77,8 +77,8 @@ def take_inputs(forest: Forest, standardized: Array, of_perceptron: Array, input
     z, fast, bins = standardized[SLOW_ROW], standardized[FAST_ROW], standardized[BINS]
     for i in range(len(of_perceptron)):
         of_perceptron[i] = 0.0
-    settings, n_terms = forest.settings[0], n_terms_of(forest)
-    n_labels, newest = settings["n_labels"], forest.counters[0]["newest_profile"]
+    settings, n_terms = forest.settings, n_terms_of(forest)
+    n_labels, newest = settings["n_labels"], forest.counters["newest_profile"]
     overall = forest.label_shares
     take_cosines(forest, 0, COSINE_SCALE, z, inputs[RAW], inputs[COSINES], 0)
     for k in range(N_ADDITIVE):
@@ -133,7 +133,7 @@ def log_odds(p: float) -> float:
 @hot
 def predict_additive(forest: Forest, k: int, inputs: Array, vote: Array) -> None:
     """Write log p(c) of an additive expert, for the labels seen so far."""
-    n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
+    n_labels, n_terms = forest.settings["n_labels"], n_terms_of(forest)
     weights, _ = parts_of(forest, k)
     n_cosines = n_cosines_of(forest, k)
     for c in range(n_labels):
@@ -157,7 +157,7 @@ def learn_additive(
     forest: Forest, k: int, inputs: Array, vote: Array, label: int, weight: float
 ) -> None:
     """Learn a sample in an additive expert that has just predicted it."""
-    n_labels, n_terms = forest.settings[0]["n_labels"], n_terms_of(forest)
+    n_labels, n_terms = forest.settings["n_labels"], n_terms_of(forest)
     weights, covariance = parts_of(forest, k)
     n_cosines, gain = n_cosines_of(forest, k), 0.0
     n = place_of_term(n_cosines, n_terms)
@@ -225,13 +225,13 @@ def add_terms(
 def count_bins(forest: Forest, bins: Array, label: int, weight: float) -> None:
     """Count a label in the bins of all values, and overall."""
     # The weight of the newest label grows, so that older ones count less.
-    counters = forest.counters[0]
+    counters = forest.counters
     kept, gain = decay_of(COUNT_DECAY, weight)
     newest = counters["newest_profile"] / max(kept, LEAST_DECAY)
     gain *= newest
     forest.label_counts[label] += gain
     n_before = 0  # categorical features before this one
-    for j in range(forest.settings[0]["n_features"]):
+    for j in range(forest.settings["n_features"]):
         k, counts = int(bins[j]), forest.bin_counts[j]
         if forest.is_categorical[j]:
             counts = forest.category_counts[n_before]

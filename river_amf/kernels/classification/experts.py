@@ -48,7 +48,7 @@ def run_experts(
 @helper
 def run_words(forest: Forest, sample: int, votes: Array, label: int, weight: float) -> None:
     """Predict the words of a sample, and learn them if it has a label."""
-    settings = forest.settings[0]
+    settings = forest.settings
     if settings["n_words"] > 0:
         words = sparse_model.words_of(sample, settings["n_features"], True)
         if settings["has_sparse_expert"]:

@@ -36,8 +36,8 @@ SWITCHING = 0.0005  # how far the share of plain trees is pulled toward 1/2 at e
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
     """Write a tree's prediction, or its logarithm log p_t(c) for a learned vote."""
     predict_tree(forest, t, x, vote)
-    if forest.settings[0]["learns_vote"]:
-        for c in range(forest.settings[0]["n_labels"]):
+    if forest.settings["learns_vote"]:
+        for c in range(forest.settings["n_labels"]):
             vote[c] = math.log(vote[c] + VOTE_FLOOR)
 
 
@@ -66,7 +66,7 @@ def normalize(proba: Array, n_labels: int) -> None:
 @helper
 def pool_votes(forest: Forest, votes: Array, i: int, context: Array, proba: Array) -> None:
     """Write the forest's probabilities of the labels seen so far, as the pool of the votes."""
-    n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
+    n_labels, n_trees = forest.settings["n_labels"], len(forest.trees)
     for c in range(n_labels):
         log_p = forest.bias[c]
         for t in range(n_trees):
@@ -74,9 +74,9 @@ def pool_votes(forest: Forest, votes: Array, i: int, context: Array, proba: Arra
         for v in range(len(forest.linear_models)):
             log_vote = max(votes[n_trees + v, i, c], LINEAR_FLOOR)
             log_p += forest.linear_models[v]["vote_weight"] * log_vote
-        if forest.settings[0]["has_sparse_expert"]:
+        if forest.settings["has_sparse_expert"]:
             log_vote = max(votes[len(votes) - 2, i, c], LINEAR_FLOOR)
-            log_p += forest.counters[0]["sparse_weight"] * log_vote
+            log_p += forest.counters["sparse_weight"] * log_vote
         proba[c] = log_p
     exponentiate(proba, n_labels)
 
@@ -84,7 +84,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, context: Array, proba: Arra
 @helper
 def plain_votes(forest: Forest, votes: Array, i: int, proba: Array) -> None:
     """Write the geometric mean of the trees with even indices."""
-    n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
+    n_labels, n_trees = forest.settings["n_labels"], len(forest.trees)
     for c in range(n_labels):
         proba[c] = 0.0
         for t in range(0, n_trees, 2):
@@ -106,12 +106,12 @@ def exponentiate(proba: Array, n_labels: int) -> None:
 @helper
 def answer_votes(forest: Forest, votes: Array, i: int, context: Array, proba: Array) -> None:
     """Write the forest's probabilities: the pool, mixed with plain trees while labels are late."""
-    n_labels, plain = forest.settings[0]["n_labels"], forest.pooled
+    n_labels, plain = forest.settings["n_labels"], forest.pooled
     pool_votes(forest, votes, i, context, proba)
     for c in range(n_labels):
         votes[len(votes) - 1, i, c] = proba[c]
     if context[LATENESS] > 0.0:
-        share = forest.counters[0]["plain_share"]
+        share = forest.counters["plain_share"]
         plain_votes(forest, votes, i, plain)
         for c in range(n_labels):
             proba[c] += share * (plain[c] - proba[c])
@@ -121,7 +121,7 @@ def answer_votes(forest: Forest, votes: Array, i: int, context: Array, proba: Ar
 def learn_plain_share(forest: Forest, votes: Array, i: int, label: int, weight: float) -> None:
     """Learn from a late label how well plain trees have predicted, compared with the pool."""
     # By the fixed share of Herbster and Warmuth [HW].
-    counters, plain = forest.counters[0], forest.pooled
+    counters, plain = forest.counters, forest.pooled
     plain_votes(forest, votes, i, plain)
     share, pooled = counters["plain_share"], max(votes[len(votes) - 1, i, label], LEAST_POOLED)
     share *= math.pow(plain[label] / pooled, PLAIN_RATE * weight)
@@ -134,7 +134,7 @@ def learn_vote(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
     """Follow the gradient of log P(y), log p_t(y) - E_P log p_t for tree t, likewise for beta."""
-    n_labels, n_trees = forest.settings[0]["n_labels"], len(forest.trees)
+    n_labels, n_trees = forest.settings["n_labels"], len(forest.trees)
     label = int(target)
     if context[DELAY] > 0.0:
         learn_plain_share(forest, votes, i, label, weight)
@@ -157,9 +157,9 @@ def learn_vote(
     for v in range(len(forest.linear_models)):
         gradient = gradient_of(votes[n_trees + v, i], proba, label, n_labels)
         forest.linear_models[v]["vote_weight"] += LINEAR_RATE * trust * gradient
-    if forest.settings[0]["has_sparse_expert"]:
+    if forest.settings["has_sparse_expert"]:
         gradient = gradient_of(votes[len(votes) - 2, i], proba, label, n_labels)
-        forest.counters[0]["sparse_weight"] += WORDS_RATE * trust * gradient
+        forest.counters["sparse_weight"] += WORDS_RATE * trust * gradient
     for c in range(n_labels):
         forest.bias[c] -= BIAS_RATE * trust * proba[c]
     forest.bias[label] += BIAS_RATE * trust
@@ -178,7 +178,7 @@ def gradient_of(vote: Array, proba: Array, label: int, n_labels: int) -> float:
 @hot
 def recall_vote(forest: Forest, v: int, vote: Array, context: Array) -> None:
     """Write a vote as it was when the sample was predicted; labels unknown then get a p of 0."""
-    settings, slot = forest.settings[0], int(context[PENDING_SLOT])
+    settings, slot = forest.settings, int(context[PENDING_SLOT])
     n_known = forest.pending[slot]["n_known"]
     for c in range(n_known):
         vote[c] = forest.pending_votes[slot, v, c]
@@ -193,7 +193,7 @@ def count_tree_loss(
 ) -> None:
     """Count the loss of a tree, one minus p(label), and restart it if it is outdated."""
     # If the label is late, the vote may be that of a tree that has restarted since.
-    state, settings = forest.trees[t], forest.settings[0]
+    state, settings = forest.trees[t], forest.settings
     if not may_restart(settings, t):
         return
     if context[DELAY] > 0.0 and context[SAMPLE_NUMBER] - context[DELAY] < state["restarted_at"]:
@@ -203,6 +203,6 @@ def count_tree_loss(
     p = math.exp(p) - VOTE_FLOOR if settings["learns_vote"] else p
     count_loss(state, 1.0 - p, weight, context)
     if is_outdated(settings, state, context):
-        links = forest.links[t, : forest.counters[0]["n_rows"]]
+        links = forest.links[t, : forest.counters["n_rows"]]
         restart_tree(state, links, int(context[SAMPLE_NUMBER]) + 1)
         state["newest_gain"] = FORGETTING

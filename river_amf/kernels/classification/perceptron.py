@@ -43,7 +43,7 @@ def run_units(forest: Forest, inputs: Array) -> None:
 @helper
 def predict_perceptron(forest: Forest, vote: Array) -> None:
     """Write log p(c) for the labels seen so far, given the hidden units."""
-    hidden, n_labels = forest.units[HIDDEN], forest.settings[0]["n_labels"]
+    hidden, n_labels = forest.units[HIDDEN], forest.settings["n_labels"]
     for c in range(n_labels):
         weights, s0, s1, s2, s3 = forest.output_weights[c], ZERO, ZERO, ZERO, ZERO
         for a in range(0, N_UNITS, 4):
@@ -61,7 +61,7 @@ def learn_perceptron(forest: Forest, inputs: Array, vote: Array, label: int, wei
     hidden, back, kept = forest.units[HIDDEN], forest.units[BACK], forest.units[KEPT]
     for a in range(N_UNITS):
         back[a] = ZERO
-    for c in range(forest.settings[0]["n_labels"]):
+    for c in range(forest.settings["n_labels"]):
         error = math.exp(vote[c]) - (c == label)
         if abs(error) < TINY_ERROR:
             continue

@@ -50,7 +50,7 @@ def input_of(word: Record, value: float) -> float:
 @helper
 def predict_sparse(forest: Forest, words: Array, vote: Array) -> None:
     """Write log p(c) of the linear model of the words, for the labels seen so far."""
-    n_labels = forest.settings[0]["n_labels"]
+    n_labels = forest.settings["n_labels"]
     for c in range(n_labels):
         vote[c] = forest.word_weights[CONSTANT, c]
     for i in range(len(words)):
@@ -64,7 +64,7 @@ def predict_sparse(forest: Forest, words: Array, vote: Array) -> None:
 @helper
 def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: float) -> None:
     """Learn a sample in the linear model of the words, given its prediction: a step of AdaGrad."""
-    n_labels = forest.settings[0]["n_labels"]
+    n_labels = forest.settings["n_labels"]
     errors = forest.pooled
     for c in range(n_labels):
         errors[c] = math.exp(vote[c]) - (c == label)
@@ -84,7 +84,7 @@ def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: 
 @helper
 def count_words(forest: Forest, words: Array, label: int, weight: float) -> None:
     """Count the words of a sample that is learned, and choose those that are to have a column."""
-    settings, counters = forest.settings[0], forest.counters[0]
+    settings, counters = forest.settings, forest.counters
     trust = min(weight, 1.0)
     count_word(forest, CONSTANT, 1.0, label, trust)
     for i in range(len(words)):
@@ -124,7 +124,7 @@ def is_informative(forest: Forest, slot: int) -> bool:
     if word["weight"] < LEAST_USES:
         return False
     total, between, n_labels = 0.0, 0.0, 0
-    for c in range(forest.settings[0]["n_labels"]):
+    for c in range(forest.settings["n_labels"]):
         size, of_label = forest.word_sums[CONSTANT, c], forest.word_sums[slot, c]
         if size > 0.0:
             n_labels += 1

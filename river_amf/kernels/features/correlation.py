@@ -22,7 +22,7 @@ LARGEST_SPREAD = 1e110  # of deviations whose products can be summed
 @helper
 def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
-    counters = forest.counters[0]
+    counters = forest.counters
     trust = intensity.trusted(weight) * counters["newest_weight"]
     weigh_for(forest, 0, x, forest.features, forest.moments, forest.buckets, target, trust)
     if len(forest.residual_features) > 0:  # half of the trees learn residuals
@@ -52,7 +52,7 @@ def weigh_for(
 ) -> None:
     """Do the work of weigh_features for one tree target."""
     scale = intensity.relevance_scale(forest, features, FLOOR)
-    for j in range(forest.settings[0]["n_features"]):
+    for j in range(forest.settings["n_features"]):
         feature = features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
         value = intensity.filled(forest, j, x[j])

@@ -47,7 +47,7 @@ def update_intensity(forest: Forest, x: Array) -> None:
     """Update the split intensities for a sample to be learned, and count its values."""
     # They follow from the ranges with the sample, and the relevance without it (DESIGN.md: split
     # intensity).
-    settings = forest.settings[0]
+    settings = forest.settings
     for j in range(settings["n_features"]):
         value, feature = x[j], forest.features[j]
         is_missing = math.isnan(value)
@@ -73,7 +73,7 @@ def update_stand_in(forest: Forest, j: int, value: float) -> None:
     # and the statistics that include it are reset.
     low, high = forest.ranges[0, j], forest.ranges[1, j]
     if forest.features[j]["n_recent"] == 0:
-        if forest.settings[0]["n_words"] == 0:
+        if forest.settings["n_words"] == 0:
             step = ABSENCE_STEP * abs(value) if value != 0.0 else ABSENCE_STEP
             forest.stand_ins[j] = max(value - step, -LARGEST_FLOAT)
     elif not math.isnan(forest.stand_ins[j]) and value != high:
@@ -116,7 +116,7 @@ def take_range(forest: Forest, j: int, value: float) -> None:
 def set_range(forest: Forest, j: int, low: float, high: float) -> None:
     """Set the range of a feature, and its split intensity and limits by range."""
     forest.ranges[0, j], forest.ranges[1, j] = low, high
-    if forest.settings[0]["range_intensity"]:
+    if forest.settings["range_intensity"]:
         for row in range(len(forest.intensity)):
             forest.intensity[row, j] = range_intensity(low, high)
         if forest.features[j]["n_recent"] == N_RECENT and high > low:
@@ -185,7 +185,7 @@ def forget_relevance(feature: Record, moments: Array, buckets: Array) -> None:
 def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
     # Older samples count less because the weight of the newest one keeps growing.
-    settings, counters = forest.settings[0], forest.counters[0]
+    settings, counters = forest.settings, forest.counters
     n_features, n_classes, label = settings["n_features"], settings["n_classes"], int(target)
     scale = relevance_scale(forest, forest.features, RELEVANCE_FLOOR)
     newest = counters["newest_weight"]
@@ -222,7 +222,7 @@ def trusted(weight: float) -> float:
 @hot
 def relevance_scale(forest: Forest, features: Array, floor: float) -> float:
     """Return one over the mean relevance of the features, floor included."""
-    n_features, total = forest.settings[0]["n_features"], 0.0
+    n_features, total = forest.settings["n_features"], 0.0
     for j in range(n_features):
         total += floor + features[j]["relevance"]
     return n_features / total if n_features > 0 else 0.0
@@ -280,7 +280,7 @@ def scaled_down(weight: float, factor: float) -> float:
 @helper
 def rescale_statistics(forest: Forest, factor: float) -> None:
     """Divide all weights of past samples by a factor."""
-    for j in range(forest.settings[0]["n_features"]):
+    for j in range(forest.settings["n_features"]):
         feature = forest.features[j]
         feature["weight"] = scaled_down(feature["weight"], factor)
         feature["squares"] /= factor

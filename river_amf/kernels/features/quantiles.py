@@ -29,7 +29,7 @@ def take_bins(forest: Forest, x: Array, learns: bool, standardized: Array) -> No
     if len(forest.edges) == 0:
         return
     n_edges, out = N_BINS - 1, standardized[len(standardized) - 1]
-    for j in range(forest.settings[0]["n_features"]):
+    for j in range(forest.settings["n_features"]):
         value = x[j]
         if math.isnan(value):
             out[j] = NO_BIN if forest.is_categorical[j] else MISSING

@@ -13,9 +13,9 @@ LARGEST_WEIGHT = 1e3  # of relative weights; those of real samples are at most s
 @hot
 def weigh_sample(forest: Forest, weight: float) -> float:
     """Return the weight with which to learn a sample, a relative one with a learned vote."""
-    if not forest.settings[0]["weighs_relatively"]:
+    if not forest.settings["weighs_relatively"]:
         return weight
-    counters = forest.counters[0]
+    counters = forest.counters
     total, typical = KEPT_WEIGHT * counters["recent_weight"] + weight, counters["typical_weight"]
     typical += weight / total * (weight - typical)
     counters["recent_weight"], counters["typical_weight"] = total, typical

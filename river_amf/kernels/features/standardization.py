@@ -25,7 +25,7 @@ LEAST_VARIANCE = 1e-28  # of the square of the mean; below that the feature is a
 def standardize(forest: Forest, timescale: int, x: Array, learns: bool, out: Array) -> None:
     """Write the standardized sample, 0 where a value is missing; then count its values."""
     rate = FAST if timescale else SLOW
-    for j in range(forest.settings[0]["n_features"]):
+    for j in range(forest.settings["n_features"]):
         out[j] = 0.0
         value = x[j]
         if math.isnan(value) or forest.is_categorical[j]:
@@ -81,8 +81,8 @@ MEAN, VARIANCE = 0, 1  # rows of the statistics of cosines
 @hot
 def lack_cosines(forest: Forest) -> bool:
     """Return whether it is time for cosines, which there are not yet."""
-    is_time = forest.counters[0]["n_learned"] >= FEW_FOR_COSINES
-    return is_time and forest.settings[0]["n_cosines"] == 0 and len(forest.phases) > 0
+    is_time = forest.counters["n_learned"] >= FEW_FOR_COSINES
+    return is_time and forest.settings["n_cosines"] == 0 and len(forest.phases) > 0
 
 
 @hot
@@ -91,7 +91,7 @@ def take_cosines(
 ) -> None:
     """Write the cosines of a standardized sample, and from out[first] on standardize them."""
     # They see the distances between samples at this scale.
-    settings, directions = forest.settings[0], forest.directions[draw]
+    settings, directions = forest.settings, forest.directions[draw]
     if settings["n_numeric"] > MOST_DIRECTIONS:
         scale *= math.sqrt(MOST_DIRECTIONS / settings["n_numeric"])
     phases = forest.phases[draw]

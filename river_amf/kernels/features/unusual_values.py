@@ -14,7 +14,7 @@ def note_unusual(forest: Forest, values: Array, learns: bool, context: Array) ->
     """Note new categories of a sample, and missing numbers that most samples have had."""
     # If the sample is learned, its values are counted then.
     context[IS_NEW] = context[HAS_GAP] = 0.0
-    for j in range(forest.settings[0]["n_features"]):
+    for j in range(forest.settings["n_features"]):
         feature, value = forest.features[j], values[j]
         if math.isnan(value):
             if forest.is_categorical[j]:

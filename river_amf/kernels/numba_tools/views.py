@@ -41,6 +41,7 @@ class UncompiledViews:
             axis if isinstance(axis, int) else int(self.handle[f"{axis}_capacity"]) for axis in axes
         )
         array = uncompiled_array(self.handle[name], shape, dtype)
+        array = array[0] if axes == (1,) else array
         setattr(self, name, array)
         return array
 
@@ -51,7 +52,7 @@ class UncompiledTree:
     nodes: Any
 
     def __init__(self, forest: UncompiledViews, t: int, intensity: Any, given: Any) -> None:
-        self.kind, self.settings = forest.kind, forest.settings[0]
+        self.kind, self.settings = forest.kind, forest.settings
         self.state = forest.trees[t]
         self.t, self.intensity, self.given = t, intensity, given
         for name in OF_TREES:
@@ -128,9 +129,9 @@ def _view_at(views: Views, address: Any, context: Any) -> extending.NativeValue:
 
 
 def _type_of(field: layout.Field, n_fixed: int = 0) -> Any:
-    """Return the type of an array, once its first axes have an index."""
+    """Return the type of an array, once its first axes have an index; of one record its own."""
     dtype = numba.from_dtype(np.dtype(field.dtype))
-    return types.Array(dtype, len(field.axes) - n_fixed, "C")
+    return dtype if field.axes == (1,) else types.Array(dtype, len(field.axes) - n_fixed, "C")
 
 
 @extending.infer_getattr
@@ -160,8 +161,11 @@ def _array_in(context: Any, builder: Any, views: Views, address: Any, name: str)
     if name == "handle":
         return builder.bitcast(address, context.get_value_type(views.record))
     first = _load(builder, views, address, name)
+    kind = _type_of(views.fields[name])
+    if isinstance(kind, types.Record):
+        return builder.inttoptr(first, context.get_value_type(kind))
     lengths = _lengths(context, builder, views, address, views.fields[name])
-    return _array(context, builder, _type_of(views.fields[name]), first, lengths)
+    return _array(context, builder, kind, first, lengths)
 
 
 @extending.lower_getattr_generic(TreeView)
@@ -171,8 +175,7 @@ def _array_of_tree(context: Any, builder: Any, tree: TreeView, value: Any, name:
     if name in OF_SAMPLES:
         return getattr(parts, name)
     if name == "settings":
-        first = _load(builder, tree.forest, parts.forest, name)
-        return builder.inttoptr(first, context.get_value_type(numba.from_dtype(layout.SETTINGS)))
+        return _array_in(context, builder, tree.forest, parts.forest, name)
     in_forest = "trees" if name == "state" else name
     field = layout.FIELDS[in_forest]
     lengths = _lengths(context, builder, tree.forest, parts.forest, field)[1:]

@@ -152,7 +152,7 @@ def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Arr
 @helper
 def widen_early(forest: Forest, answer: Array) -> None:
     """Widen both quantiles while there are too few errors for them."""
-    counters, n = forest.counters[0], forest.stacks[OF_VOTERS]["n_learned"]
+    counters, n = forest.counters, forest.stacks[OF_VOTERS]["n_learned"]
     if n < FEW_TARGETS:
         least, largest = counters["early_least"], counters["early_largest"]
         margin = 0.5 * (largest - least) if n > 1 else math.inf
@@ -164,7 +164,7 @@ def widen_early(forest: Forest, answer: Array) -> None:
 def combined(forest: Forest, votes: Array, i: int, recent: Recent, voters: Array) -> float:
     """Return the prediction of the voters; write their distances from the mean of the trees."""
     location = mean_of_trees(forest, votes, i)
-    if forest.settings[0]["is_stacked"]:
+    if forest.settings["is_stacked"]:
         take_voters(forest, votes, i, location, recent, voters)
         weights, n = forest.stack_weights[OF_VOTERS], n_voters_of(forest)
         location = stacked(weights, voters, n, location)
@@ -175,7 +175,7 @@ def combined(forest: Forest, votes: Array, i: int, recent: Recent, voters: Array
 def mean_of_trees(forest: Forest, votes: Array, i: int) -> float:
     """Return the mean of the trees; with a stack, of both groups, by even and odd indices."""
     n_trees = len(forest.trees)
-    if forest.settings[0]["is_stacked"]:
+    if forest.settings["is_stacked"]:
         return 0.5 * (
             group_mean(forest, votes, i, 0, LOCATION) + group_mean(forest, votes, i, 1, LOCATION)
         )
@@ -198,7 +198,7 @@ def group_mean(forest: Forest, votes: Array, i: int, first: int, which: int) -> 
 @hot
 def n_voters_of(forest: Forest) -> int:
     """Return the number of voters."""
-    settings = forest.settings[0]
+    settings = forest.settings
     return 2 + settings["n_recent"] + len(forest.trends) + 3 * settings["has_leaves"] + 1
 
 
@@ -212,19 +212,19 @@ def take_voters(
     voters[0] = group_mean(forest, votes, i, 0, LOCATION)
     voters[1] = group_mean(forest, votes, i, 1, LOCATION)
     n = 2
-    for k in range(forest.settings[0]["n_recent"]):
+    for k in range(forest.settings["n_recent"]):
         voters[n + k] = base + recent[k]
-    n += forest.settings[0]["n_recent"]
+    n += forest.settings["n_recent"]
     for k in range(len(forest.trends)):
         voters[n + k] = votes[len(forest.trees) + k, i, LOCATION]
     n += len(forest.trends)
-    if forest.settings[0]["has_leaves"]:
+    if forest.settings["has_leaves"]:
         voters[n] = group_mean(forest, votes, i, 0, LEAF)
         voters[n + 1] = group_mean(forest, votes, i, 1, LEAF)
         distance = 0.5 * (voters[n] + voters[n + 1]) - base
         voters[n + 2] = base + agreement(forest, votes, i) * distance
         n += 3
-    total, weight = forest.counters[0]["stacked_targets"], forest.counters[0]["stacked_weight"]
+    total, weight = forest.counters["stacked_targets"], forest.counters["stacked_weight"]
     voters[n] = total / weight if weight > 0.0 else 0.0
 
 
@@ -245,7 +245,7 @@ def agreement(forest: Forest, votes: Array, i: int) -> float:
 @hot
 def with_last(forest: Forest, location: float, recent: Recent) -> float:
     """Return the prediction: that of the voters, stacked with the last target if that is used."""
-    if not forest.settings[0]["has_last"]:
+    if not forest.settings["has_last"]:
         return location
     last, weight = recent[2], forest.stack_weights[OF_LAST, 0]
     return last + min(max(weight, -MARGIN), 1.0 + MARGIN) * (location - last)
@@ -254,7 +254,7 @@ def with_last(forest: Forest, location: float, recent: Recent) -> float:
 @hot
 def recent_values(forest: Forest, lateness: float) -> Recent:
     """Return the means of recent errors, with a fast and with a slow decay, and the last target."""
-    counters, kept = forest.counters[0], math.exp(-lateness / ERRORS_KEPT)
+    counters, kept = forest.counters, math.exp(-lateness / ERRORS_KEPT)
     fast, slow = counters["fast_weight"], counters["slow_weight"]
     return (
         kept * counters["fast_errors"] / fast if fast > 0.0 else 0.0,
@@ -268,7 +268,7 @@ def note_jump(forest: Forest, target: float, context: Array) -> None:
     """Let a late target count as one that came at once, if the level has jumped meanwhile."""
     if not context[layout.DELAY] > 0.0:
         return
-    counters, then = forest.counters[0], forest.pending[int(context[layout.PENDING_SLOT])]
+    counters, then = forest.counters, forest.pending[int(context[layout.PENDING_SLOT])]
     error, n = target - then["location"], counters["n_jumped"]
     if abs(error) > FAR * then["spread"]:
         n += 1 if error > 0.0 else -1
@@ -284,13 +284,13 @@ def learn_vote(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
     """Learn how to stack the voters, and count the error of the forest's prediction."""
-    answer, stack, counters = forest.pooled, forest.stacks[OF_VOTERS], forest.counters[0]
+    answer, stack, counters = forest.pooled, forest.stacks[OF_VOTERS], forest.counters
     stack["n_learned"] += 1
     if stack["n_learned"] < FEW_TARGETS:
         counters["early_least"] = min(counters["early_least"], target)
         counters["early_largest"] = max(counters["early_largest"], target)
     if stack["n_learned"] == 1:  # which was not predicted
-        counters["last_target"] = target if forest.settings[0]["has_last"] else 0.0
+        counters["last_target"] = target if forest.settings["has_last"] else 0.0
         return
     is_late, lateness = context[layout.DELAY] > 0.0, context[layout.LATENESS]
     recent = recent_values(forest, lateness)
@@ -313,7 +313,7 @@ def learn_vote(
     count_size(stack, target, target - base, weight)
     error = winsorized(stack, target - base)
     count_square(stack, error, weight, ERROR_DECAY)
-    if forest.settings[0]["is_stacked"]:
+    if forest.settings["is_stacked"]:
         learn_stack(forest, OF_VOTERS, answer, n_voters_of(forest), error, weight, lateness)
         decay, gain = decay_of(FAST_DECAY, weight)
         counters["fast_errors"] = settled_sum(decay * counters["fast_errors"]) + gain * error
@@ -325,7 +325,7 @@ def learn_vote(
         total = decay * counters["stacked_targets"] + gain * (base + error)
         counters["stacked_targets"] = settled_sum(total)
         counters["stacked_weight"] = decay * counters["stacked_weight"] + gain
-    if forest.settings[0]["has_last"]:
+    if forest.settings["has_last"]:
         count_size(forest.stacks[OF_LAST], target, target - recent[2], weight)
         learn_last(forest, of_voters - recent[2], target - recent[2], weight, lateness)
         counters["last_target"] = target

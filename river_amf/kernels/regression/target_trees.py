@@ -38,7 +38,7 @@ LEAST_GROWTH = -100.0
 @helper
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
     """Write a tree's prediction, the variance of the mix of its nodes' laws, and its leaf."""
-    settings, state, nodes = forest.settings[0], forest.trees[t], forest.nodes[t]
+    settings, state, nodes = forest.settings, forest.trees[t], forest.nodes[t]
     targets, faded, branches = forest.targets[t], forest.faded[t], forest.branches[t]
     index, variance = state["root"], state["variance"]
     vote[LOCATION], vote[SPREAD], vote[LEAF] = 0.0, 0.0, 0.0
@@ -178,7 +178,7 @@ def update_error_variance(
 ) -> None:
     """Update sigma^2 and the losses of a tree, given its prediction for a target just learned."""
     # The prediction is left out if the tree was empty then, or has restarted since.
-    state, settings = forest.trees[t], forest.settings[0]
+    state, settings = forest.trees[t], forest.settings
     variance = state["variance"]
     if context[layout.SAMPLE_NUMBER] - context[layout.DELAY] > state["restarted_at"]:
         error = target - vote[LOCATION]

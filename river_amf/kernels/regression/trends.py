@@ -80,7 +80,7 @@ def follow_trends(
         count_size(stack, target, target - trend, weight)
         target = trend + winsorized(stack, target - trend)
         forest.tree_targets[0], forest.tree_targets[1] = target, target - trend
-        counters, smooth = forest.counters[0], forest.trends[SMOOTH]
+        counters, smooth = forest.counters, forest.trends[SMOOTH]
         lateness = context[LATENESS]
         if smooth["n_learned"] > 0:  # else it had no prediction
             count_square(stack, target - trend, weight, ERROR_DECAY)
@@ -102,13 +102,13 @@ def take_terms(forest: Forest, x: Array, z: Array, terms: Array) -> None:
     """Write the terms of a sample."""
     # Features from the 65th on are folded upon the first ones, which bounds the time.
     smooth, fast, n_slots = terms[SMOOTH_TERMS], terms[FAST_TERMS], n_slots_of(forest)
-    first = 1 + forest.settings[0]["n_cosines"]
+    first = 1 + forest.settings["n_cosines"]
     take_cosines(forest, 0, COSINE_SCALE, z, terms[RAW], smooth, 1)
     smooth[0] = fast[0] = 1.0
     for q in range(n_slots):
         smooth[first + q] = fast[1 + 2 * q] = fast[2 + 2 * q] = 0.0
     scale, n_before = target_scale(forest), 0  # categorical features before this one
-    for j in range(forest.settings[0]["n_features"]):
+    for j in range(forest.settings["n_features"]):
         q, sign = j % MOST_SLOTS, 1.0 if (j // MOST_SLOTS) % 2 == 0 else -1.0
         smooth[first + q] += sign * z[j]
         fast[1 + 2 * q] += sign * z[j]
@@ -122,13 +122,13 @@ def take_terms(forest: Forest, x: Array, z: Array, terms: Array) -> None:
 @hot
 def n_slots_of(forest: Forest) -> int:
     """Return how many slots the features have."""
-    return min(forest.settings[0]["n_features"], MOST_SLOTS)
+    return min(forest.settings["n_features"], MOST_SLOTS)
 
 
 @hot
 def predict_trend(forest: Forest, k: int, terms: Array) -> float:
     """Return the prediction of a trend, within the range of the targets."""
-    counters, settings, n_slots = forest.counters[0], forest.settings[0], n_slots_of(forest)
+    counters, settings, n_slots = forest.counters, forest.settings, n_slots_of(forest)
     if k == SMOOTH:
         p = dot(forest.smooth[0], terms[SMOOTH_TERMS], 1 + settings["n_cosines"] + n_slots)
     else:
@@ -143,7 +143,7 @@ def take_voters(forest: Forest, votes: Array, i: int, voters: Array) -> float:
     for k in range(N_TRENDS):
         voters[k] = votes[len(forest.trees) + k, i, LOCATION]
         base += voters[k]
-    voters[N_TRENDS] = forest.counters[0]["target_mean"]
+    voters[N_TRENDS] = forest.counters["target_mean"]
     return base / N_TRENDS
 
 
@@ -155,7 +155,7 @@ def learn_trend(
     decay, n, x = slowed_decay(FAST_DECAY, lateness), 1 + 2 * n_slots_of(forest), terms[FAST_TERMS]
     coefficients, covariance = forest.fast[0], forest.fast_covariance
     if k == SMOOTH:
-        n = 1 + forest.settings[0]["n_cosines"] + n_slots_of(forest)
+        n = 1 + forest.settings["n_cosines"] + n_slots_of(forest)
         decay, x = SMOOTH_DECAY, terms[SMOOTH_TERMS]
         coefficients, covariance = forest.smooth[0], forest.smooth_covariance
     step = terms[STEP]
@@ -179,7 +179,7 @@ def learn_trend(
 @hot
 def target_scale(forest: Forest) -> float:
     """Return the faded standard deviation of the targets."""
-    counters = forest.counters[0]
+    counters = forest.counters
     weight = counters["target_weight"]
     return math.sqrt(counters["target_squares"] / weight) if weight > 0.0 else 0.0
 
@@ -215,7 +215,7 @@ def profile_of(forest: Forest, means: Array, j: int, x: float, scale: float) -> 
 @hot
 def height_at(forest: Forest, place: Array) -> float:
     """Return how far the mean target at a place is from that of all, drawn toward it."""
-    counters, weight = forest.counters[0], place[WEIGHT]
+    counters, weight = forest.counters, place[WEIGHT]
     return weight / (weight + counters["newest_profile"]) * (place[MEAN] - counters["target_mean"])
 
 
@@ -223,11 +223,11 @@ def height_at(forest: Forest, place: Array) -> float:
 def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Count a target at the places of all values, and in the mean of all targets."""
     # The weight of the newest target grows, so that older ones count less.
-    counters = forest.counters[0]
+    counters = forest.counters
     kept, gain = decay_of(PROFILE_DECAY, weight)
     newest = counters["newest_profile"] / max(kept, LEAST_DECAY)
     n_before = 0  # categorical features before this one
-    for j in range(forest.settings[0]["n_features"]):
+    for j in range(forest.settings["n_features"]):
         means = forest.profiles[j]
         if forest.is_categorical[j]:
             means = forest.category_profiles[n_before]

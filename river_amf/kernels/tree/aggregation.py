@@ -137,7 +137,7 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
     """Write the tree's prediction for x to `proba`, from root to leaf (DESIGN.md: prediction)."""
     # A node takes the share sigma(r_v) of the remaining mass and passes on the rest; the leaf takes
     # everything that is left. Without aggregation, the leaf alone predicts.
-    settings, nodes, branches = forest.settings[0], forest.nodes[t], forest.branches[t]
+    settings, nodes, branches = forest.settings, forest.nodes[t], forest.branches[t]
     counts, faded, fades = forest.counts[t], forest.faded[t], forest.trees[t]["fades"]
     n_classes = settings["n_classes"]
     total = settings["total_dirichlet"]
@@ -205,6 +205,6 @@ def recompute_all_odds(forest: Forest) -> None:
     """Recompute all log-odds, as the number of classes or the Dirichlet parameter has changed."""
     # With fading, they have no closed form.
     for t in range(len(forest.trees)):
-        set_fading(forest, t, lateness_of(forest.counters[0]))
+        set_fading(forest, t, lateness_of(forest.counters))
         if not forest.trees[t]["fades"]:
-            recompute_odds(forest.settings[0], forest.trees[t], forest.nodes[t], forest.counts[t])
+            recompute_odds(forest.settings, forest.trees[t], forest.nodes[t], forest.counts[t])

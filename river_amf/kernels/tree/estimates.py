@@ -146,7 +146,7 @@ def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
 def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
     """Return the log weight log w_v of a cell in which all samples have the same label."""
     # For small whole n_samples it is kept in a table, as computing lgamma costs as much as a walk.
-    settings = forest.settings[0]
+    settings = forest.settings
     table = forest.pure
     index = int(n_samples) if 0.0 <= n_samples < len(table) else 0  # NaN in a forged file
     if index == n_samples and not math.isnan(table[index, CLOSED]):
@@ -223,7 +223,7 @@ def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
     """Return log w_v / eta, the faded share and the faded sum after n samples of one label."""
     # The samples have weight 1. For small numbers the results are kept in `pure`, where other
     # threads may be writing the same values at the same time.
-    settings, table = forest.settings[0], forest.pure
+    settings, table = forest.settings, forest.pure
     a, total, gamma = settings["dirichlet"], settings["total_dirichlet"], settings["fading_factor"]
     k = min(n_samples, len(table) - 1)
     while k > 0 and math.isnan(table[k, 0] + table[k, 1] + table[k, 2]):

@@ -40,7 +40,7 @@ def missing_capacity(
 @hot
 def tree_lacks(forest: Forest, t: int, n_splits: int) -> int:
     """Return the capacity that a tree lacks for a number of splits, within its budget."""
-    settings, state = forest.settings[0], forest.trees[t]
+    settings, state = forest.settings, forest.trees[t]
     wanted = min(n_splits, splits_left(settings, state))
     return missing_capacity(settings, state, wanted, forest.nodes.shape[1], forest.boxes.shape[1])
 
@@ -51,7 +51,7 @@ def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
     few = min(wanted, FEW_SAMPLES)
     n_ready = wanted
     if keeps_rows:
-        n_ready = min(n_ready, forest.handle["most_rows"] - forest.counters[0]["n_rows"])
+        n_ready = min(n_ready, forest.handle["most_rows"] - forest.counters["n_rows"])
         if n_ready < few:
             return STORE_FULL
     for t in range(len(forest.trees)):
@@ -68,6 +68,6 @@ def ready_samples(forest: Forest, wanted: int) -> int:
     """Return the number of samples that the capacity allows, up to `wanted`, or what is short."""
     # It assumes that no sample splits a tree more than once. If the capacity allows only a few, it
     # returns STORE_FULL, NODES_FULL or BOXES_FULL.
-    settings, trees = forest.settings[0], forest.trees
+    settings, trees = forest.settings, forest.trees
     keeps_rows = is_keeping_rows(settings, trees, count_late(settings, trees))
     return count_ready(forest, wanted, keeps_rows)

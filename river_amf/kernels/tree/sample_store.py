@@ -134,17 +134,17 @@ def release_rows(forest: Forest, tree: Tree) -> None:
             clear_rows(node)
             add_box(tree, index)
             hull_of_rows(forest, tree, row, box_of(tree, node))
-    for row in range(forest.counters[0]["n_rows"]):
+    for row in range(forest.counters["n_rows"]):
         tree.links[row] = UNLISTED
 
 
 @hot
 def store_row(forest: Forest, x: Array, label: int, weight: float) -> None:
     """Write a sample to the end of the store; no leaf keeps it yet."""
-    counters = forest.counters[0]
+    counters = forest.counters
     row = counters["n_rows"]
     counters["n_rows"] = row + 1
-    for j in range(forest.settings[0]["n_features"]):
+    for j in range(forest.settings["n_features"]):
         forest.rows[row, j] = x[j]
     forest.samples[row]["label"] = label
     forest.samples[row]["weight"] = weight
@@ -166,7 +166,7 @@ def is_listed(links: Array, row: int) -> bool:
 @allocating_kernel
 def compact_rows(forest: Forest) -> None:
     """Remove the rows that no leaf keeps from the store, without changing the order."""
-    counters, trees, nodes = forest.counters[0], forest.trees, forest.nodes
+    counters, trees, nodes = forest.counters, forest.trees, forest.nodes
     rows, samples, links = forest.rows, forest.samples, forest.links
     n_rows = 0
     moved_to = np.zeros(counters["n_rows"], np.int64)
@@ -174,7 +174,7 @@ def compact_rows(forest: Forest) -> None:
         moved_to[row] = UNLISTED
         if is_listed(links, row):
             moved_to[row] = n_rows
-            for j in range(forest.settings[0]["n_features"]):
+            for j in range(forest.settings["n_features"]):
                 rows[n_rows, j] = rows[row, j]
             samples[n_rows] = samples[row]
             for t in range(len(trees)):
@@ -210,8 +210,8 @@ def is_keeping_rows(settings: Record, trees: Array, n_late: int) -> bool:
 @hot
 def have_released(forest: Forest) -> bool:
     """Return whether fewer trees keep samples than before; if none does, clear the store."""
-    settings, trees, n_late = forest.settings[0], forest.trees, forest.handle["n_late"]
+    settings, trees, n_late = forest.settings, forest.trees, forest.handle["n_late"]
     n_late_now = count_late(settings, trees)
     if n_late_now < n_late and not is_keeping_rows(settings, trees, n_late_now):
-        forest.counters[0]["n_rows"] = forest.counters[0]["n_stored"] = 0
+        forest.counters["n_rows"] = forest.counters["n_stored"] = 0
     return n_late_now < n_late
