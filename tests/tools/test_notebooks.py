@@ -70,7 +70,7 @@ assert share.asof(RULE + 10 * HALF_HOURS) > share.asof(RULE) + 0.05
 assert relevance["period"].iloc[-1] > 2 * relevance["period"].asof(SUN)
 late = by_phase.unstack()[["new rule", "sun"]]
 assert ((late.loc["both"] - late.loc["fading"]).abs() < 0.005).all()
-assert (late.loc["fading"] > late.loc["neither"] + 0.08).all()
+assert (late.loc["fading"] > late.loc["neither"] + 0.07).all()
 assert (late.loc["restarts"] > late.loc["neither"]).all()
 """,
     "demand": """
@@ -81,10 +81,10 @@ assert inside[settled].mean().between(0.89, 0.91).all()
 assert scores.loc["interval score"].idxmin() == "adaptive AMF"
 assert scores.loc["width"].drop("adaptive AMF").min() > 1.5 * scores["adaptive AMF"]["width"]
 assert costs.idxmin() == "the upper end of the 50 % interval"
-change, week = parts.sub(parts["as it is"], axis=0), "week after"
-assert change["no relevance"].drop(week).min() > 0.5 > change["no relevance"][week]
-assert change["no trend"].abs().max() < 0.3
-assert change["no fading"].iloc[:2].min() > 0.1 and change["no fading"][week] < -0.5
+change = parts.sub(parts["as it is"], axis=0)
+assert change["no relevance"].min() > 0.4
+assert change["no trend"].max() < 0.1
+assert change["no fading"].iloc[2:].min() > 0.5 > change["no fading"].iloc[:2].min() > 0.0
 """,
     "inside_the_forest": """
 assert len(table) == n_prunings(root, nodes)
