@@ -226,7 +226,12 @@ class _Learner:
 
     def _learn_ordinary(self, rows: range) -> None:
         """Learn some rows, none of which is odd; if `predicts`, predict each one before."""
-        engine, row = self.engine, rows.start
+        engine = self.engine
+        n = engine.arena.n_before_cosines if rows else None
+        if n and n < len(rows):  # the step is between two stretches
+            self._learn_ordinary(rows[:n])
+            rows = rows[n:]
+        row = rows.start
         is_alone = len(rows) < MIN_CHUNK_ROWS or (self.predicts and engine.arena.expects_delays)
         while row < rows.stop:
             if not (is_alone or engine.is_counting):
@@ -240,7 +245,6 @@ class _Learner:
         """Learn ordinary rows in chunks, up to one where `encode_to_learn` stops; return it."""
         engine = self.engine
         schema, arena = engine.schema, engine.arena
-        rows = rows[: arena.n_before_cosines]
         values, new = encode_to_learn(self.rows.columns, rows, schema)
         n_rows = len(values)
         stop = rows.start + n_rows
