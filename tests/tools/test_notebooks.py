@@ -70,7 +70,8 @@ assert share.asof(RULE + 10 * HALF_HOURS) > share.asof(RULE) + 0.05
 assert relevance["period"].iloc[-1] > 2 * relevance["period"].asof(SUN)
 late = by_phase.unstack()[["new rule", "sun"]]
 assert ((late.loc["both"] - late.loc["fading"]).abs() < 0.005).all()
-assert (late.loc["fading"] > late.loc["neither"] + 0.07).all()
+gained = late.loc["fading"] - late.loc["neither"]
+assert gained["new rule"] > 0.08 and gained["sun"] > 0.07
 assert (late.loc["restarts"] > late.loc["neither"]).all()
 """,
     "demand": """
@@ -82,8 +83,8 @@ assert scores.loc["interval score"].idxmin() == "adaptive AMF"
 assert scores.loc["width"].drop("adaptive AMF").min() > 1.5 * scores["adaptive AMF"]["width"]
 assert costs.idxmin() == "the upper end of the 50 % interval"
 change = parts.sub(parts["as it is"], axis=0)
-assert change["no relevance"].min() > 0.4
-assert change["no trend"].max() < 0.1
+assert change["no relevance"].min() > 0.5
+assert change["no trend"].abs().max() < 0.3
 assert change["no fading"].iloc[2:].min() > 0.5 > change["no fading"].iloc[:2].min() > 0.0
 """,
     "inside_the_forest": """
