@@ -282,8 +282,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         >>> model.predict_proba_one({"length": 2.0})
         {'short': 1.0}
         """
-        engine = self._engine
-        return engine.predict(engine, x)  # type: ignore[no-any-return]
+        return self._engine.predict(x)  # type: ignore[no-any-return]
 
     def predict_proba_many(self, X: Any) -> Any:
         """Predict the probability of each label seen so far, for each row of a dataframe.

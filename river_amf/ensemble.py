@@ -91,8 +91,8 @@ class Ensemble(Parameters):
 
     @property
     def _settled(self) -> Engine:
-        if self._engine.pending is not None:
-            self._engine.finish_pending()
+        if self._engine.unfinished is not None:
+            self._engine.catch_up()
         return self._engine
 
     @property

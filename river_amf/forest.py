@@ -175,8 +175,7 @@ class Forest(Ensemble, Saved):
         'short'
         """
         weight = w if w is _ONE else check_weight(w)
-        engine = self._engine
-        engine.learn(engine, x, y, weight, self)
+        self._engine.learn(x, y, weight, self)
 
     def novelty_one(self, x: dict[Any, Any]) -> float:
         """Return how unlike all learned samples a sample is, from 0 (not at all) to 1.

@@ -199,8 +199,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """
         if with_interval:
             return self.predict_interval_one(x, level, **kwargs)
-        engine = self._engine
-        return engine.predict(engine, x)
+        return self._engine.predict(x)
 
     def predict_interval_one(self, x: dict[Any, Any], level: float = LEVEL) -> Interval:
         """Predict an interval that holds the target with a given probability.

@@ -1,8 +1,8 @@
 """Blocks of rows: checked as a whole, then learned in stretches of ordinary rows and odd ones.
 
 An odd row brings a new feature or label, or a value that is not plainly right (`inputs.columns`).
-It goes through the code for single samples: once in a dry run on the schema, which is then cut back
-to its mark, and once when it is learned. These functions are for callers that hold the lock.
+It goes through the code for single samples: once in a dry run on the schema, which is then undone,
+and once when it is learned. These functions are for callers that hold the lock.
 """
 
 from __future__ import annotations
@@ -121,12 +121,12 @@ def predict_encoded(engine: Engine, block: EncodedBlock, n_jobs: int, keeps: boo
         engine.replace(Learned(schema, larger))
     block.prepare(arena, n_rows, predicts=True, learns=False, keeps=keeps)
     parts: list[Guarded] = []
-    engine.pending = functools.partial(finish, parts)
+    engine.unfinished = functools.partial(finish, parts)
     for start in range(0, n_rows, block.chunk):
         block.record["stage"] = UNOPENED
         stop = min(start + block.chunk, n_rows)
         _run_chunk(engine, block, range(start, stop), n_jobs, parts, [])
-    engine.pending = None
+    engine.unfinished = None
 
 
 def learn_block(engine: Engine, rows: Rows, parameters: Parameters, predicts: bool) -> BlockAnswers:
@@ -185,7 +185,7 @@ class _Learner:
             n_reasons += is_odd(column, schema)
         unknown = [column for column in columns if not schema.is_known(column.name)]
         odd: list[int] = []
-        engine.pending = functools.partial(schema.cut, schema.mark())
+        engine.unfinished = schema.undo()
         try:
             are_odd = (n_reasons > 0) | (not are_samples and labels.is_odd(rows.labels))
             row = _next(are_odd, 0)
@@ -204,7 +204,7 @@ class _Learner:
                 row = _next(are_odd, row + 1)
             return odd, len(labels) - n_labels
         finally:
-            engine.settle()
+            engine.finish_unfinished()
 
     def _odd_rows_of_words(self) -> tuple[list[int], int]:
         """Do what `_odd_rows` does by learning all rows in a copy."""
@@ -273,7 +273,7 @@ class _Learner:
         stop = start + n_ready
         new = [category for category in categories if start <= category.row < stop]
         if new:
-            engine.pending = functools.partial(schema.cut, schema.mark())
+            engine.unfinished = schema.undo()
             for row, column, feature, category in new:
                 schema.put(feature, category, block.values[row, column])
             arena = arena.with_codes(schema.n_codes)
@@ -281,13 +281,17 @@ class _Learner:
         parts: list[Guarded] = []
         restarts: list[tuple[int, int]] = []
 
-        def learn() -> None:
-            finish(parts)  # of a call that was interrupted
+        before, after = engine.learned, Learned(schema, arena)
+
+        def commit() -> None:  # and what an interrupted call has left of it
+            engine.install(before, after)
+            finish(parts)
             _run_chunk(engine, block, range(start, stop), self.parameters.n_jobs, parts, restarts)
             engine.log_restarts(restarts)
             schema.use_all(block.values[start:stop])
 
-        engine.publish(Learned(schema, arena), lambda: block.stage != UNOPENED, learn)
+        engine.unfinished = commit
+        engine.finish_unfinished()
         engine.check_lost()
         return stop
 
@@ -357,13 +361,13 @@ def run_in_threads(calls: Sequence[Callable[[], object]], parts: list[Guarded]) 
 def finish(parts: list[Guarded]) -> None:
     """Make the calls that no thread has begun, or that have failed, and wait for the others."""
     for part in parts:
-        part.finish_pending()
+        part.catch_up()
 
 
 def _try(part: Guarded) -> None:
     """Make a call unless it has been made; if it fails, `finish` makes it again."""
     with suppress(BaseException):
-        part.finish_pending()
+        part.catch_up()
 
 
 def _n_cores() -> int:

@@ -5,8 +5,8 @@ where it needs parameters. `blocks` has the blocks of rows.
 
 Any call may be interrupted between two steps of the interpreter, by an exception from a signal
 handler or when memory runs out. So each change is prepared beside the forest. All further steps
-are one function, `pending`, which may be called any number of times. If a call is interrupted, the
-next one calls it first.
+are one function, `unfinished`, which may be called any number of times. If a call is interrupted,
+the next one calls it first.
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ from __future__ import annotations
 import functools
 import logging
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 from river_amf import kernels
+from river_amf.engine.calls import LearnCall, PredictCall
 from river_amf.engine.growth import Learned, admitted, with_capacity, with_columns
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
 from river_amf.engine.settings import Parameters, begin, largest_total, schema_of
@@ -25,7 +27,7 @@ from river_amf.inputs.cautions import Width, warn_of_lost, warn_of_order, warn_o
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets
-from river_amf.inputs.schema import Reading, Schema
+from river_amf.inputs.schema import Reading, Row, Schema
 from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, RESTARTED, TOO_HEAVY
 from river_amf.outputs.predictions import decoder, first_prediction, first_quantiles, width
 from river_amf.outputs.votes import ExpertOutputs
@@ -34,19 +36,30 @@ from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
 
 _LOGGER = logging.getLogger("river_amf")
 
-Predict = Callable[[Any, Any], Any]  # engine, x
-Learn = Callable[[Any, Any, Any, float, Any], None]  # engine, x, y, weight, parameters
+
+@dataclass(frozen=True)
+class Plan:
+    """How to learn a sample that brings a new label, features, words or categories."""
+
+    before: Learned
+    after: Learned  # with all that is new, made beside the forest
+    reading: Reading
+    row: Row
+    target: float
+    weight: float
+    version: int  # of the arena before it has learned the sample
+
+    @property
+    def needs_odds(self) -> bool:
+        """Whether the prior counts more classes, so that the odds of all nodes change."""
+        before, after = (learned.arena for learned in (self.before, self.after))
+        assert after is not None
+        n_classes = after.settings["n_classes"]
+        return before is not None and bool(n_classes > before.settings["n_classes"])
 
 
 class Engine(Guarded):
-    """A schema, an arena, and delayed labels, for one thread at a time.
-
-    `predict` and `learn` are functions of the engine and a sample: closures over the present schema
-    and arena for the common cases, which pass all other samples to `predict_any` and `learn_any`.
-    """
-
-    predict: Predict
-    learn: Learn
+    """A schema, an arena, and delayed labels, for one thread at a time."""
 
     def __init__(self, labels: Labels | Targets | None = None) -> None:
         super().__init__()
@@ -56,7 +69,8 @@ class Engine(Guarded):
         self.starts: list[int] = []  # samples before the run of each label, if there was but one
         self.n_early = 0  # predictions before the first sample, which wait for no labels
         self.is_draft = False  # whether it learns samples that another one will learn
-        self.predict, self.learn = _FIRST_CALLS
+        self.predict_call: PredictCall | None = None  # for the present schema and arena
+        self.learn_call: LearnCall | None = None
 
     @property
     def schema(self) -> Schema:
@@ -99,6 +113,38 @@ class Engine(Guarded):
 
     # Learning
 
+    def learn(self, x: Any, y: Hashable, weight: float, parameters: Parameters) -> None:
+        """Learn a sample, whose weight has been checked, under the lock."""
+        if self.is_within():
+            refuse_within()
+        with self.lock:
+            if self.unfinished is not None:
+                self.finish_unfinished()
+            if not self._learn_ordinary(x, y, weight):
+                self.learn_any(x, y, weight, parameters)
+
+    def _learn_ordinary(self, x: Any, y: Hashable, weight: float) -> bool:
+        """Learn a sample in which nothing is new, and return True; return False for any other."""
+        call = self.learn_call = self.learn_call or LearnCall.of(self.learned)
+        if call is None or self.is_counting or len(self.starts) > 1 or weight == 0.0:
+            return False
+        try:
+            label = None if call.encode(x) is None else call.number_of(y)
+        except TypeError:  # which `learn_any` raises with a better text
+            return False
+        if label is None:
+            return False
+        target = float(label)
+        self.unfinished = self.resume
+        if call.is_bounded:
+            self.unfinished = functools.partial(self.resume, call.n_learned[0])
+        status = call.learn_sample(call.arena, call.sample, target, weight, call.output)
+        if status == DONE and not call.is_bounded:
+            self.unfinished = None
+        else:
+            self.finish(status, x, target, weight)
+        return True
+
     def learn_any(self, x: Any, y: Hashable, weight: float, parameters: Parameters) -> None:
         """Learn a sample, whose weight has been checked."""
         x = x if type(x) is dict else as_dict(x)
@@ -125,7 +171,7 @@ class Engine(Guarded):
             label = reading.label
             schema.place(reading.row)
         assert arena is not None
-        self.pending = functools.partial(self.resume, arena.n_learned[0])
+        self.unfinished = functools.partial(self.resume, arena.n_learned[0])
         self.finish(None, x, float(label), weight)
 
     @property
@@ -139,7 +185,7 @@ class Engine(Guarded):
         if status in (DONE, RELEASED, LOST):
             self.schema.use()
         self.begin_cosines()
-        self.pending = None
+        self.unfinished = None
         if status == INFINITE:
             self.schema.read_features(x)  # raises
         elif status == TOO_HEAVY:
@@ -202,59 +248,46 @@ class Engine(Guarded):
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
             check_totals(self.weight_of(0), [weight], largest_total(parameters))
         before = self.schema
-        self.pending = functools.partial(before.cut, before.mark())
+        self.unfinished = before.undo()
         learned, row = admitted(learned, reading, parameters)
         schema, arena = learned
         assert arena is not None
         target = float(len(schema.labels) - 1 if reading.label is None else reading.label)
         version = int(arena.handle["version"][0])
-
-        def has_begun() -> bool:
-            return int(self.arena.handle["version"][0]) != version
-
-        def learn() -> None:
-            for name, category in reading.categories:
-                schema.put(name, category, row[name])
-            if not has_begun():
-                self._take_pending(reading, weight)
-            if not has_begun() or self.arena.handle["next_tree"][0] != NONE:
-                schema.place(row)
-                self._run(target, weight)
-            schema.use()
-            self.begin_cosines()
-
-        self.publish(learned, has_begun, learn)
+        plan = Plan(self.learned, learned, reading, row, target, weight, version)
+        self.unfinished = functools.partial(self._commit, plan)
+        self.finish_unfinished()
         if schema is not before and schema.words is None:
             self.width.note_growth(len(before), len(schema), schema.warned)
 
-    def publish(
-        self, learned: Learned, has_begun: Callable[[], bool], learn: Callable[[], None]
-    ) -> None:
-        """Replace schema and arena, then learn; the next call finishes what is interrupted."""
-        before, new = self.learned, learned.arena
-        needs_odds = (
-            before.arena is not None
-            and new is not None
-            and new.settings["n_classes"] > before.arena.settings["n_classes"]
-        )
+    def _commit(self, plan: Plan) -> None:
+        """Do as planned; called again, do what an interrupted call has left of it."""
+        self.install(plan.before, plan.after)
+        schema, arena, reading = self.schema, self.arena, plan.reading
+        for name, category in reading.categories:
+            schema.put(name, category, plan.row[name])
+        has_begun = arena.handle["version"][0] != plan.version
+        if not has_begun:
+            if plan.needs_odds:
+                kernels.recompute_all_odds(arena)
+            self._take_pending(reading, plan.weight)
+        if not has_begun or arena.handle["next_tree"][0] != NONE:
+            schema.place(plan.row)
+            self._run(plan.target, plan.weight)
+        schema.use()
+        self.begin_cosines()
 
-        def finish() -> None:
-            if self.learned is before:
-                self.replace(learned)
-            self.arena.settings["n_codes"] = self.schema.n_codes
-            self.arena.settings["n_words"] = self.schema.n_slots
-            if needs_odds and not has_begun():
-                kernels.recompute_all_odds(self.arena)
-            learn()
-
-        self.pending = finish
-        finish()
-        self.pending = None
+    def install(self, before: Learned, after: Learned) -> None:
+        """Put others in the place of schema and arena, unless that is done."""
+        if self.learned is before:
+            self.replace(after)
+        self.arena.settings["n_codes"] = self.schema.n_codes
+        self.arena.settings["n_words"] = self.schema.n_slots
 
     def replace(self, learned: Learned) -> None:
-        """Replace schema and arena, and drop the closures over those before."""
+        """Replace schema and arena, and drop the calls for those before."""
+        self.predict_call = self.learn_call = None
         self.learned = learned
-        self.predict, self.learn = _FIRST_CALLS
 
     def enlarge(self, missing: int) -> None:
         """Enlarge the arrays whose capacity a kernel has used up."""
@@ -270,10 +303,26 @@ class Engine(Guarded):
         if (arena := self.arena.with_cosines()) is not self.arena:
             self.replace(Learned(self.schema, arena))
 
-    # Predicting. These are for callers that hold the lock.
+    # Predicting. All but the first are for callers that hold the lock.
+
+    def predict(self, x: Any) -> Any:
+        """Return the probability of each label seen so far, or the predicted target."""
+        if self.is_within():
+            refuse_within()
+        with self.lock:
+            if self.unfinished is not None:
+                self.finish_unfinished()
+            call = self.predict_call = self.predict_call or PredictCall.of(self.learned)
+            if (
+                call is not None
+                and call.encode(x) is not None
+                and call.predict_sample(*call.addresses) == DONE
+            ):
+                return call.decode(call.answer)
+            return self.predict_any(x)
 
     def predict_any(self, x: Any) -> Any:
-        """Return the probability of each label seen so far, or the predicted target."""
+        """Return the prediction for any sample."""
         schema, arena = self.learned
         if arena is None:
             schema.read_features(x)
@@ -365,97 +414,3 @@ class Engine(Guarded):
         self.replace(Learned(*self.learned))
         used = self.arena.with_pending(int(self.arena.counters["n_pending"][0])).used_arrays()
         return {name: array.copy() for name, array in used.items() if array.size}
-
-    # Closures. They get the engine as an argument, as an engine that refers to itself would be
-    # freed late.
-
-    def learn_and_renew(self, x: Any, y: Any, weight: float, parameters: Parameters) -> None:
-        """Learn any sample, and make the closure `learn` if there is none."""
-        self.settle()
-        self.learn_any(x, y, weight, parameters)
-        schema, arena = self.learned
-        is_fast = arena is not None and schema.words is None and not self.is_counting
-        is_fast = is_fast and len(self.starts) < 2
-        if is_fast and self.learn is _FIRST_CALLS[1]:
-            self.learn = _fast_learn(self.learned)
-
-    def predict_and_renew(self, x: Any) -> Any:
-        """Predict any sample, and make the closure `predict` if there is none."""
-        self.settle()
-        answer = self.predict_any(x)
-        schema, arena = self.learned
-        is_fast = arena is not None and schema.words is None
-        if is_fast and self.predict is _FIRST_CALLS[0]:
-            self.predict = _fast_predict(self.learned)
-        return answer
-
-
-_FIRST_CALLS: tuple[Predict, Learn] = (
-    exclusive(Engine.predict_and_renew),
-    exclusive(Engine.learn_and_renew),
-)
-
-
-def _fast_predict(learned: Learned) -> Predict:
-    """Return a function that predicts a sample under the lock."""
-    schema, arena = learned
-    assert arena is not None
-    predict_sample = kernels.predict_sample.of(arena.kind)
-    encode, decode, answer = schema.encode, decoder(schema.labels), arena.output.answer
-    addresses = arena.address, schema.sample.address, arena.output.address
-
-    def predict(engine: Engine, x: Any) -> Any:
-        lock = engine.lock
-        if lock._is_owned():
-            refuse_within()
-        with lock:
-            if (
-                engine.learned is learned
-                and engine.pending is None
-                and encode(x) is not None
-                and predict_sample(*addresses) == DONE
-            ):
-                return decode(answer)
-            return engine.predict_and_renew(x)
-
-    return predict
-
-
-def _fast_learn(learned: Learned) -> Learn:
-    """Return a function that learns a sample under the lock."""
-    schema, arena = learned
-    assert arena is not None
-    learn_sample = kernels.learn_sample.of(arena.kind)
-    encode, number_of, is_bounded = schema.encode, schema.labels.get, bool(schema.bounded)
-    address, of_sample, of_output = arena.address, schema.sample.address, arena.output.address
-    n_learned = arena.n_learned
-
-    def learn(engine: Engine, x: Any, y: Any, weight: float, parameters: Any) -> None:
-        lock = engine.lock
-        if lock._is_owned():
-            refuse_within()
-        with lock:
-            if (
-                engine.learned is learned
-                and engine.pending is None
-                and weight > 0.0
-                and encode(x) is not None
-            ):
-                try:
-                    label = number_of(y)
-                except TypeError:  # which `learn_any` raises with a better text
-                    label = None
-                if label is not None:
-                    target = float(label)
-                    engine.pending = engine.resume
-                    if is_bounded:
-                        engine.pending = functools.partial(engine.resume, n_learned[0])
-                    status = learn_sample(address, of_sample, target, weight, of_output)
-                    if status == DONE and not is_bounded:
-                        engine.pending = None
-                    else:
-                        engine.finish(status, x, target, weight)
-                    return
-            engine.learn_and_renew(x, y, weight, parameters)
-
-    return learn

@@ -1,7 +1,7 @@
 """How the schema and the arena of a forest grow with new features, labels, words and categories.
 
-Both are made anew, for the engine to publish in one step. Only the dicts of labels, words and
-categories grow before that, as copies would take too long; `Schema.cut` takes back what was added.
+Both are made anew, for the engine to install in one step. Only the dicts of labels, words and
+categories grow before that, as copies would take too long; `Schema.undo` takes back what was added.
 """
 
 from __future__ import annotations

@@ -17,11 +17,10 @@ def exclusive(method: Method) -> Method:
     """Make a method of a `Guarded` take its lock, and raise RuntimeError within another one."""
 
     def call(self: Guarded, *arguments: Any) -> Any:
-        lock = self.lock
-        if lock._is_owned():  # by this thread
+        if self.is_within():
             refuse_within()
-        with lock:
-            self.settle()
+        with self.lock:
+            self.finish_unfinished()
             return method(self, *arguments)
 
     return cast(Method, functools.wraps(method)(call))
@@ -39,20 +38,21 @@ def refuse_within() -> None:
 class Guarded:
     """An object that one thread uses at a time, by its methods that are `exclusive`."""
 
-    def __init__(self, pending: Callable[[], object] | None = None) -> None:
-        self.lock: Any = threading.RLock()  # its stub lacks `_is_owned`
+    def __init__(self, unfinished: Callable[[], object] | None = None) -> None:
+        self.lock = cast(Any, threading.RLock())  # its stub lacks `_is_owned`
+        self.is_within: Callable[[], bool] = self.lock._is_owned  # by the calling thread
         # The steps that an interrupted call has left, which may be called any number of times.
-        self.pending = pending
+        self.unfinished = unfinished
         _all.add(self)
 
-    def settle(self) -> None:
+    def finish_unfinished(self) -> None:
         """Finish the steps that an interrupted call has left, if any."""
-        if self.pending is not None:
-            self.pending()
-            self.pending = None
+        if self.unfinished is not None:
+            self.unfinished()
+            self.unfinished = None
 
     @exclusive
-    def finish_pending(self) -> None:
+    def catch_up(self) -> None:
         """Do nothing but what an interrupted call has left."""
 
     @exclusive
@@ -75,9 +75,9 @@ def _refuse() -> None:
 def _renew() -> None:
     """Give all objects new locks, in a process that has only the thread which forked it."""
     for guarded in list(_all):
-        if not guarded.lock._is_owned():
+        if not guarded.is_within():
             if not guarded.lock.acquire(blocking=False):
-                guarded.pending = _refuse
+                guarded.unfinished = _refuse
             guarded.lock._at_fork_reinit()
 
 

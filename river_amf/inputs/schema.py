@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -40,7 +40,6 @@ from river_amf.inputs.mismatch import MISSING_TEXTS, Mismatches, warn_of_mismatc
 _FEW_WORDS = 64
 
 Row = dict[Hashable, float]
-Mark = tuple[int, list[int]]
 
 
 class Reading(NamedTuple):
@@ -68,7 +67,7 @@ class Schema:
     # (if values of the wrong kind count as missing, `MISSING_TEXTS` do not). Columns are numbered
     # in order of first appearance, and so are the categories of a feature, up to their bound. In an
     # encoded row, missing values are NaN. New features make a new schema, which shares the dicts of
-    # labels, words and categories; these only grow, so that `cut` can take away what was added.
+    # labels, words and categories; these only grow, so that `undo` can take away what was added.
     #
     # With `max_split_words`, an absent number is 0, and a numeric feature is a word: it has a slot
     # in the vocabulary, and a column once the kernels have chosen it. A sample costs by the
@@ -406,17 +405,17 @@ class Schema:
             for code in reversed(latest):
                 coding.use(code)
 
-    def mark(self) -> Mark:
-        """Return how many labels, categories and words there are."""
-        return len(self.labels), [*map(len, self._dicts())]
+    def undo(self) -> Callable[[], None]:
+        """Return a function that takes away all labels, categories and words added from now on."""
+        n_labels, lengths = len(self.labels), [*map(len, self._dicts())]
 
-    def cut(self, mark: Mark) -> None:
-        """Take away all labels, categories and words that were added since a mark."""
-        n_labels, lengths = mark
-        self.labels.truncate(n_labels)
-        for codes, length in zip(self._dicts(), lengths, strict=True):
-            while len(codes) > length:
-                codes.popitem()
+        def cut() -> None:
+            self.labels.truncate(n_labels)
+            for codes, length in zip(self._dicts(), lengths, strict=True):
+                while len(codes) > length:
+                    codes.popitem()
+
+        return cut
 
     def _dicts(self) -> list[dict[Any, Any]]:
         """Return the dicts that new categories and words are added to in place."""

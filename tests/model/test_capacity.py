@@ -113,20 +113,24 @@ def test_next_call_finishes_sample_of_some_trees(monkeypatch, error, where, call
     twin.learn_one(*CHAIN[-1])
     model._engine.replace(model._engine.learned)  # without what earlier calls have kept
     with monkeypatch.context() as patched:
-        module = engine if where == "with_capacity" else engine.kernels
-        function = getattr(module, where)
+        kernel = engine.kernels.learn_sample
+        is_kernel = where == "learn_sample"
+        function = kernel.of(model._arena.kind) if is_kernel else engine.with_capacity
 
         def breaking(*arguments):
             status = function(*arguments)
-            if where == "with_capacity" or status < 0:  # stopped midway for lack of room
+            if not is_kernel or status < 0:  # stopped midway for lack of room
                 raise error
             return status
 
-        patched.setattr(module, where, breaking)
+        if is_kernel:
+            patched.setattr(kernel, "of", lambda kind: breaking)
+        else:
+            patched.setattr(engine, where, breaking)
         with pytest.raises(error):
             model.learn_one(*CHAIN[-1])
     NEXT_CALLS[call](model)
-    assert model._engine.pending is None
+    assert model._engine.unfinished is None
     assert state_of(model) == state_of(twin)
 
 
