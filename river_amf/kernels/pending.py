@@ -12,14 +12,15 @@ import math
 import numpy as np
 
 from river_amf.kernels.lateness import AT_ONCE, lateness_of
-from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Word, array_at
+from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Record, Word, array_at
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.target_pool import recent_values
 from river_amf.kernels.tree.random_numbers import LOW_WORD, MULTIPLIER, WORD
 from river_amf.state import layout
 
-FIT, MISFIT = 2, -2  # what a label adds to the trust in the usual place
 TRUSTED, MOST_TRUST = 8, 16
+# What a label tells about the usual place, by which the trust in it changes.
+FIT, MISFIT, REFUTED, NO_EVIDENCE = 2, -2, -MOST_TRUST, 0
 PATIENCE = 5  # labels without an equal row before a similar one is looked for
 EVERY = 16  # labels without an equal row from one search among all rows to the next
 N_AROUND = 32  # rows on each side of the place, which a row is compared with
@@ -199,10 +200,7 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
     if counters["n_waiting"] == 1 and is_same_prediction(forest, newest, key):
         counters["n_missed"] = back = 0
     else:
-        place = min(counters["n_since"] - 1, counters["usual_back"])
-        back = find_equal(forest, place, key)
-        if back == NONE:
-            back = find_similar(forest, place, values)
+        back = find_late(forest, key, values)
     is_fresh, counters["is_fresh"] = counters["is_fresh"], 0
     if back == NONE:
         counters["n_lost"] += is_fresh
@@ -240,28 +238,42 @@ def has_place(forest: Forest, back: int) -> bool:
 
 
 @hot
-def trust(forest: Forest, evidence: int) -> None:
-    """Trust the usual place more or less."""
-    counters = forest.counters
+def update_confidence(counters: Record, evidence: int, usual: int) -> None:
+    """Trust the usual place more or less, or make another the usual one, unless that is NONE."""
     counters["trust"] = min(max(counters["trust"] + evidence, 0), MOST_TRUST)
-
-
-@hot
-def suppose(forest: Forest, back: int) -> None:
-    """Make a place the usual one: then the next label is that of the next prediction."""
-    # Within a batch of labels, it stays where the first of them was.
-    counters = forest.counters
-    counters["n_since"] = back
-    counters["usual_back"] = back if counters["is_fresh"] else max(back, counters["usual_back"])
+    if usual != NONE:  # then the next label is that of the next prediction
+        # Within a batch of labels, it stays where the first of them was.
+        counters["n_since"] = usual
+        counters["usual_back"] = max(usual, 0 if counters["is_fresh"] else counters["usual_back"])
 
 
 @helper
-def find_equal(forest: Forest, place: int, key: Word) -> int:
-    """Return which prediction of an equal row is that of a label, NONE if there is none."""
-    # If the row in the usual place is equal, it is that prediction, even if it is taken. Else it is
-    # the nearest that waits, if the place is trusted. If not, it is the oldest, and the place of
-    # one of all equal rows becomes the usual one.
+def find_late(forest: Forest, key: Word, values: Array) -> int:
+    """Return which prediction is that of a label, NONE if none is, and learn where to expect it."""
+    counters = forest.counters
+    place = min(counters["n_since"] - 1, counters["usual_back"])
+    found, evidence, usual = find_equal(forest, place, key)
+    is_equal = found != NONE
+    counters["n_missed"] = 0 if is_equal else counters["n_missed"] + 1
+    if not is_equal:
+        found, evidence, usual = find_similar(forest, place, values)
+    update_confidence(counters, evidence, usual)
+    if is_equal and counters["trust"] >= TRUSTED:  # the labels of older ones will not come
+        for back in range(found + 1, counters["n_pending"]):
+            if forest.pending_keys[slot_of(forest, back)] == key:
+                mark_taken(forest, slot_of(forest, back))
+    return found
+
+
+@helper
+def find_equal(forest: Forest, place: int, key: Word) -> tuple[int, int, int]:
+    """Return which prediction of an equal row is that of a label, the evidence, and a new place."""
+    # The evidence is about the usual place; the new one is NONE if it stays. If the row there is
+    # equal, it is that prediction, even if it is taken. Else it is the nearest that waits, if the
+    # place is trusted. If not, it is the oldest, and one of all equal rows is the new place.
     counters, keys = forest.counters, forest.pending_keys
+    if has_place(forest, place) and keys[slot_of(forest, place)] == key:
+        return place, FIT, place
     n_equal, oldest, nearest = 0, NONE, NONE
     for back in range(counters["n_pending"]):
         slot = slot_of(forest, back)
@@ -272,24 +284,11 @@ def find_equal(forest: Forest, place: int, key: Word) -> int:
             if nearest == NONE or abs(back - place) <= abs(nearest - place):
                 nearest = back
             oldest = back
-    fits = has_place(forest, place) and keys[slot_of(forest, place)] == key
-    if oldest == NONE and not fits:
-        return NONE
-    counters["n_missed"] = 0
-    trust(forest, FIT if fits else MISFIT)
-    found = oldest
-    if fits:
-        found = place
-        suppose(forest, place)
-    elif counters["trust"] >= TRUSTED:
-        found = nearest
-    else:
-        suppose(forest, equal_at(forest, key, counters["n_learned"] % n_equal))
-    if counters["trust"] >= TRUSTED:  # the labels of older ones will not come
-        for back in range(found + 1, oldest + 1):
-            if keys[slot_of(forest, back)] == key:
-                mark_taken(forest, slot_of(forest, back))
-    return found
+    if oldest == NONE:
+        return NONE, NO_EVIDENCE, NONE
+    if counters["trust"] + MISFIT >= TRUSTED:
+        return nearest, MISFIT, NONE
+    return oldest, MISFIT, equal_at(forest, key, counters["n_learned"] % n_equal)
 
 
 @helper
@@ -304,37 +303,27 @@ def equal_at(forest: Forest, key: Word, number: int) -> int:
 
 
 @helper
-def find_similar(forest: Forest, place: int, values: Array) -> int:
-    """Return which prediction is that of a label without an equal row, NONE if none is."""
+def find_similar(forest: Forest, place: int, values: Array) -> tuple[int, int, int]:
+    """Do the same for a label without an equal row."""
     # It is the one in the usual place, if most labels lately fit there better than elsewhere.
-    counters = forest.counters
-    counters["n_missed"] += 1
+    counters, last = forest.counters, forest.counters["n_pending"] - 1
     if counters["n_missed"] <= PATIENCE or forest.settings["n_words"] > 0:
-        return NONE
-    last = counters["n_pending"] - 1
+        return NONE, NO_EVIDENCE, NONE
     if counters["trust"] < TRUSTED and counters["n_missed"] % EVERY == 0:
         _, _, nearest = compare(forest, values, 0, last)
-        if nearest != place:
-            counters["trust"] = 0
-            suppose(forest, nearest)
-        return NONE
+        return (NONE, REFUTED, nearest) if nearest != place else (NONE, NO_EVIDENCE, NONE)
     if not has_place(forest, place):
-        trust(forest, MISFIT)
-        return NONE
+        return NONE, MISFIT, NONE
     first, last = max(place - N_AROUND, 0), min(place + N_AROUND, last)
     mean, least, nearest = compare(forest, values, first, last)
     own = distance(forest, values, slot_of(forest, place))
     if own > SIMILAR * mean:
-        trust(forest, MISFIT)
-        return NONE
-    if own == least:
-        trust(forest, FIT)
+        return NONE, MISFIT, NONE
+    evidence = FIT if own == least else NO_EVIDENCE
     if least > SIMILAR * own or own == least:
         nearest = place
-    if is_rival(forest, nearest - place):
-        place = nearest
-    suppose(forest, place)
-    return place if counters["trust"] >= TRUSTED else NONE
+    usual = nearest if is_rival(forest, nearest - place) else place
+    return usual if counters["trust"] + evidence >= TRUSTED else NONE, evidence, usual
 
 
 @hot
