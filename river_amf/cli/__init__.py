@@ -48,14 +48,12 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command `river-amf`.
+    """Run the command `river-amf`, and return the exit status.
 
-    Return the exit status: 0, 1 if every model of a comparison failed or no kernel could be kept,
-    130 after Ctrl-C, 141 if the reader of the output closed the pipe. Raise SystemExit with status
-    2 after an error, which is reported in one line on stderr.
+    It is 0, 1 if every model of a comparison failed or no kernel could be kept, 130 after Ctrl-C,
+    141 if the reader of the output closed the pipe. Raise SystemExit with status 2 after an error,
+    which is reported in one line on stderr.
 
-    Examples
-    --------
     >>> main(["evaluate", "Bananas", "--limit", "20"])
     target: 2 labels (False 11, True 9); features: 2 numbers
     Bananas: 20 samples; AdaptiveAMFClassifier(seed=1)
@@ -88,16 +86,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         parser.error(str(error) if error.filename else f"cannot write the output: {error.strerror}")
     finally:
-        _drop_unwritten()
-
-
-def _drop_unwritten() -> None:
-    """Point broken streams to nowhere, or Python would fail and complain when it flushes them."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except OSError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except OSError:  # to nowhere, or Python would fail and complain when it flushes it
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def load(argv: Sequence[str]) -> dict[str, ModuleType]:

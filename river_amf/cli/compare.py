@@ -31,16 +31,9 @@ def run(arguments: argparse.Namespace) -> int:
     options.check_outputs(arguments, "csv", "html")
     stream = options.load_chosen(arguments).complete()
     models = arguments.models and [*dict.fromkeys(map(str.lower, arguments.models))]
-    comparison = compare(
-        stream,
-        models,
-        arguments.metrics,
-        seed=arguments.seed,
-        progress=sys.stderr.isatty(),
-        task=stream.task,
-        record=arguments.html is not None,
-        **{name: getattr(arguments, name) for name in ("delay", "batch", "moment")},
-    )
+    chosen = {name: getattr(arguments, name) for name in ("seed", "delay", "batch", "moment")}
+    chosen |= {"task": stream.task, "record": arguments.html is not None}
+    comparison = compare(stream, models, arguments.metrics, progress=sys.stderr.isatty(), **chosen)
     behind = [not_ahead(comparison.table, comparison.naive_baselines)]
     try:
         lines = [*options.title_lines(stream, arguments), comparison, *filter(None, behind)]

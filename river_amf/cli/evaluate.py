@@ -57,8 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     metrics, naive = make_metrics(arguments.metrics, stream), TASKS[stream.task].naive_baselines
     model, name = _make_model(arguments, stream), arguments.model
     window = round_interval(stream.n_samples, WINDOWS) if is_recorded else 0
-    names = dict.fromkeys((name, *naive))
-    runs = {name: Run(metrics, schedule, window, records=is_recorded) for name in names}
+    runs = {n: Run(metrics, schedule, window, records=is_recorded) for n in (name, *naive)}
     *titles, last = options.title_lines(stream, arguments)
     print(*titles, f"{last}; {describe(model)}", sep="\n")
     warm_up_model(model.clone(), stream.samples)

@@ -16,7 +16,7 @@ from river import base
 from river.conf import Interval
 
 from river_amf.cli import options
-from river_amf.cli.saved_models import read_model
+from river_amf.cli.inspect import read_model
 from river_amf.evaluation import EvaluationError
 from river_amf.evaluation.loading import load_features, split_names
 from river_amf.evaluation.prequential import has_intervals, predictor
