@@ -1,15 +1,10 @@
 """Aggregated Mondrian Forests (AMF) for river, with a compiled core.
 
-`AMFClassifier` is the forest of the paper, and `AMFRegressor` the same forest for numeric targets,
-with prediction intervals. `AdaptiveAMFClassifier` and `AdaptiveAMFRegressor` are the same forests
-with other defaults, for streams that drift. `OnlineDummyClassifier` predicts label frequencies, as
-a baseline. `save` and `load` write models to files and read them back, and `warm_up` compiles all
-kernels. `date_features` converts dates to numbers, and `MismatchWarning` is the warning about
-values of the wrong kind.
-
-Submodules are loaded at their first use: `inspection` shows the inside of a forest as tables,
-`evaluation`, `baselines` and `plot` compare models, `sklearn` has the estimators for scikit-learn,
-`keyed` has a model for each key, and `ray` uses several processes.
+`AMFClassifier` and `AMFRegressor` are the forest of the paper, for labels and for numbers, and
+`AdaptiveAMFClassifier` and `AdaptiveAMFRegressor` the same with other defaults, for streams that
+drift. `OnlineDummyClassifier` predicts label frequencies. `save` and `load` write models to files
+and read them back, `warm_up` compiles all kernels, and `date_features` converts dates to numbers.
+Submodules are loaded at their first use.
 """
 
 import importlib as _importlib
@@ -86,5 +81,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names, and the submodules whose extras are installed."""
     return sorted(__all__)

@@ -15,16 +15,10 @@ from river_amf.state.layout import CLASSIFICATION, LARGEST_TOTALS
 class OnlineDummyClassifier(CheckedParameters, dummy.PriorClassifier):
     """Baseline that predicts the label frequencies so far and ignores the features.
 
-    Among C classes, one with weight `count` out of a total weight `n` gets the probability
-    (count + a) / (n + C a), as at the root of a Mondrian tree.
+    Among C classes, one with weight `count` out of a total weight `n` gets the probability (count +
+    a) / (n + C a), as at the root of a Mondrian tree. `n_classes` and `dirichlet`, a, are as in
+    `AMFClassifier`.
 
-    Parameters
-    ----------
-    n_classes, dirichlet
-        As in `AMFClassifier`.
-
-    Examples
-    --------
     >>> from river_amf import OnlineDummyClassifier
     >>> model = OnlineDummyClassifier()
     >>> for label in ["ham", "ham", "spam"]:

@@ -30,8 +30,6 @@ def _figure(name: str, doc: str) -> Any:
 class Tree:
     """A view of a tree of a forest, always up to date; its figures have river's names.
 
-    Examples
-    --------
     >>> from river_amf import AMFClassifier
     >>> model = AMFClassifier(n_estimators=2, seed=1)
     >>> for length, label in [(1.0, "short"), (1.5, "short"), (4.0, "long"), (4.5, "long")]:
@@ -129,13 +127,8 @@ class Ensemble(Parameters):
 
     @property
     def n_restarts(self) -> int:
-        """Number of restarts of all trees.
+        """Number of restarts of all trees: of those with odd indices, with a `drift_threshold`.
 
-        Only trees with odd indices can restart, and only with a `drift_threshold`. Each restart is
-        logged: logger "river_amf", level INFO.
-
-        Examples
-        --------
         >>> from river_amf import AdaptiveAMFClassifier
         >>> model = AdaptiveAMFClassifier(n_estimators=4, seed=1)
         >>> for i in range(3000):

@@ -43,15 +43,12 @@ class Forest(Ensemble, Saved):
 
     @property
     def fading_share(self) -> float:
-        """Share of what fades in recent predictions, from 0 to 1.
+        """Share of what fades in recent predictions, from 0 to 1; NaN without fading.
 
         What fades is each node's second set of counts, or for a regressor its second mean and
         variance. The share is a running mean over about 500 samples that starts at 0.5. It is low
-        while old samples predict as well as new ones, and it rises after a drift. NaN without
-        fading.
+        while old samples predict as well as new ones, and it rises after a drift.
 
-        Examples
-        --------
         >>> from river_amf import AMFClassifier
         >>> AMFClassifier(fading_factor=0.5).fading_share
         0.5
@@ -62,14 +59,8 @@ class Forest(Ensemble, Saved):
 
     @property
     def memory_usage(self) -> int:
-        """Memory used by the model, in bytes.
+        """Memory used by the model, in bytes, with spare capacity, but not addresses only reserved.
 
-        It covers the arrays of the trees with their spare capacity, names, labels, categories,
-        words, and predictions that are kept for delayed labels. Addresses that are only reserved do
-        not count.
-
-        Examples
-        --------
         >>> from river_amf import AMFClassifier
         >>> AMFClassifier().memory_usage < 10_000
         True
@@ -91,9 +82,9 @@ class Forest(Ensemble, Saved):
     def clone(
         self, new_params: dict[str, Any] | None = None, include_attributes: bool = False
     ) -> Self:
-        """Return a forest with the same parameters, or some new ones.
+        """Return a forest with these parameters, or some new ones, which has learned nothing.
 
-        It has learned nothing, or with `include_attributes` what this one has.
+        With `include_attributes` it has learned what this one has.
 
         >>> from river_amf import AMFClassifier
         >>> AMFClassifier(seed=7).clone({"n_estimators": 3}).seed
@@ -147,14 +138,9 @@ class Forest(Ensemble, Saved):
             Label: any hashable except None and NaN. For a regressor the target: a finite number
             within 1e100 of the first one.
         w
-            Sample weight, from 0 to 1e300. A weight of 0 changes nothing. With `vote="learned"`
-            only the ratios of weights matter: 20 and 1 are the same as 1 and 0.05. (Each is divided
-            by a mean of the weights so far, in which they are weighted by themselves.) With
-            `vote="mean"`, as in the paper, a weight of w stands for w samples that agree. A sample
-            of weight 20 confirms itself 20 times, and its node then predicts its label with
-            confidence; so let the largest weight be 1. For labels, a weight of 2 here has the same
-            effect as learning the sample twice, unless fading, relevance or restarts are used. For
-            real targets, the two differ slightly.
+            Sample weight, from 0, which changes nothing, to 1e300. With `vote="learned"` only the
+            ratios of weights matter. With `vote="mean"`, as in the paper, a sample of weight w
+            stands for w samples that agree, so it confirms itself: let the largest weight be 1.
 
         Raises
         ------
@@ -163,8 +149,6 @@ class Forest(Ensemble, Saved):
         ValueError
             If a value is infinite or a date, or of the other kind unless `on_mismatch="missing"`;
             if the label is missing or exceeds `n_classes`, or the target or weight is out of range.
-        MemoryError
-            If memory runs out. The model has then learned all of the sample or nothing of it.
 
         Examples
         --------
@@ -180,47 +164,28 @@ class Forest(Ensemble, Saved):
     def novelty_one(self, x: dict[Any, Any]) -> float:
         """Return how unlike all learned samples a sample is, from 0 (not at all) to 1.
 
-        On its way down a tree, a sample may be split off at each node. The farther it is from the
-        samples there, the more probable this is. If it is split off from n of the N samples of the
+        On its way down a tree, a sample may be split off at each node[^1], the more probably the
+        farther it is from the samples there. If it is split off from n of the N samples of the
         tree, it counts log(1 + n) / log(1 + N), and if it never is, 0. Novelty is the mean of that
         over all that may happen, and over the trees. Before the first sample it is 1. Most ordinary
         samples have less than 0.2. A threshold follows from the quantiles of a stream (RECIPES.md).
-
-        Novelty does **not** predict errors: these are frequent where labels overlap, among samples
-        that are not new at all.
+        Novelty does **not** predict errors.
 
         Distances are in units of the range, and values far outside it are not clipped. An unseen
-        category counts as a distance of 1, and so does a missing one if there was none before. A
-        missing number has no distance. Ignored are unknown features, numbers with a single value so
-        far, and words without a column (`absent="zero"`). While there is only one label, a
-        classifier has a novelty of 0 within the range of each feature and 1 outside, unless
-        `split_pure=True`.
+        category counts as a distance of 1, and so does a missing one if there was none before.
+        Missing numbers, unknown features, numbers with a single value so far, and words that the
+        trees do not see have no distance. While there is only one label, a classifier has a novelty
+        of 0 within the range of each feature and 1 outside, unless `split_pure=True`. Errors are as
+        in `learn_one`.
 
-        The call changes nothing, and no label has to follow.
-
-        Parameters
-        ----------
-        x
-            Features, as in `learn_one`, which documents the errors.
-
-        Examples
-        --------
         >>> from river_amf import AMFClassifier
         >>> model = AMFClassifier(seed=1)
         >>> for i in range(200):
         ...     model.learn_one({"size": i % 10, "color": "rgb"[i % 3]}, i % 10 > 4)
-        >>> model.novelty_one({"size": 4, "color": "r"})
-        0.0
-        >>> model.novelty_one({"size": 40, "color": "r"}) > 0.9
-        True
-        >>> model.novelty_one({"size": 4, "color": "violet"}) > 0.5
-        True
+        >>> model.novelty_one({"size": 4, "color": "r"}), model.novelty_one({"size": 40}) > 0.9
+        (0.0, True)
 
-        Notes
-        -----
-        The extension rates are those of Mondrian forests, as in Lakshminarayanan, Roy and Teh,
-        [Mondrian Forests](https://arxiv.org/abs/1406.2673) (2014), who use the same probabilities
-        to predict.
+        [^1]: [Lakshminarayanan, Roy, Teh (2014)](https://arxiv.org/abs/1406.2673)
         """
         novelty: float = self._engine.run(self._engine.novelty, x)
         return novelty
@@ -228,24 +193,13 @@ class Forest(Ensemble, Saved):
     def debug_one(self, x: dict[Any, Any], tree: int | None = None) -> str:
         """Explain the prediction for one sample as text.
 
-        The text shows the predictions of the forest, its trees and other models, with their
-        weights, and the path of the sample down a tree (`inspection.path` explains its columns). Of
-        linear models it lists the inputs that separate the two most probable labels most. For a
-        regressor it shows an interval, scales of errors, and means and deviations of targets
-        instead. With a learned vote and a trend, it also shows how voters are combined, and which
-        inputs add most to the trend. It ends with the five features that moved the prediction most
-        (`inspection.contributions`).
+        It shows the predictions of the forest, its trees and other models, with their weights (of a
+        regressor also an interval, and how voters are combined), the inputs of linear models that
+        matter most, the path of the sample down a tree (`inspection.path` explains its columns),
+        and the five features that moved the prediction most (`inspection.contributions`). The path
+        is that in tree `tree`, from 0 (else IndexError), by default in tree 0, or in each of up to
+        three. Other errors are as in `learn_one`.
 
-        Parameters
-        ----------
-        x
-            Features, as in `predict_one`; raises what `learn_one` raises.
-        tree
-            Index of the tree whose path is shown, from 0, or IndexError. With `None`, all paths are
-            shown if there are at most three trees, otherwise only that of tree 0.
-
-        Examples
-        --------
         >>> from river_amf import AMFClassifier
         >>> model = AMFClassifier(seed=1)
         >>> for length, label in [(1.0, "short"), (4.0, "long"), (1.5, "short")]:
@@ -263,8 +217,8 @@ class Forest(Ensemble, Saved):
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from a block of samples, with the same result as `learn_one` row by row.
 
-        All rows are checked before the first is learned. A block is worthwhile from a few dozen
-        rows on, as it takes about a quarter of a millisecond to read even the smallest dataframe.
+        All rows are checked before the first is learned. It pays from a few dozen rows on, as to
+        read even the smallest dataframe takes about a quarter of a millisecond.
 
         Parameters
         ----------
@@ -273,18 +227,15 @@ class Forest(Ensemble, Saved):
             column is a feature. In a categorical column, a number is the same category as its text:
             30 and 30.0 are `"30"`. With `absent="zero"`, `X` may also be a sparse matrix of scipy,
             whose columns are the features 0, 1, ...
-        y
-            Labels or targets: a series, array or list of length n_samples, matched by position.
-        w
-            Sample weights: a series, array or list of length n_samples. `None` means 1 for each.
+        y, w
+            Labels or targets, and sample weights (by default 1): series, arrays or lists of length
+            n_samples, matched by position.
 
         Raises
         ------
         TypeError, ValueError
             As in `learn_one`, with the number of the row (from 0); also if `X` is not a dataframe,
             lengths differ, or a series of pandas has the index of `X` in another order.
-        MemoryError
-            If memory runs out. The model has then learned all rows up to one, perhaps none.
 
         Examples
         --------

@@ -1,7 +1,4 @@
-"""The parameters of the forests, each declared once, and checks of parameters.
-
-Parameters are checked when they are set, and read-only once a model has learned.
-"""
+"""The parameters of the forests, each declared once, and checks of parameters."""
 
 from __future__ import annotations
 
@@ -85,13 +82,11 @@ cores = _check(
 
 
 def one_of(*choices: Hashable) -> Check:
-    """Return a check for one of a few texts or None."""
     listed = " or ".join(map(repr, choices))
     return _check(listed, lambda v: (v is None or type(v) is str) and v in choices)
 
 
 def automatic_dirichlet(n_classes: int) -> float:
-    """Return the Dirichlet parameter that `dirichlet=None` means."""
     return 0.5 if n_classes <= 2 else 0.01
 
 

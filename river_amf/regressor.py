@@ -39,59 +39,46 @@ def intervals(ends: NDArray[np.float64]) -> NDArray[np.float64]:
 class AMFRegressor(Forest, base.MiniBatchRegressor):
     """Aggregated Mondrian Forest regressor for data streams.
 
-    The forest learns online, in a single pass over the stream, and can predict at any time. Its
-    trees grow as in `AMFClassifier`, by looking at the features alone[^1]. A tree predicts the
+    Its trees grow as in `AMFClassifier`, by looking at the features alone[^1]. A tree predicts the
     average of all its prunings, each weighted by how probable it has found the targets so far[^2].
     A node predicts a Student's t distribution: that of the next target in its cell, if the targets
-    there are normal with unknown mean and variance. The prior is what the parent predicts[^3]. So
-    there is no noise level to choose, and in another unit of the target the predictions are the
-    same. The forest stacks its trees and their leaves. With `vote="mean"` it averages its trees, as
-    in the paper.
+    there are normal with unknown mean and variance, with what the parent predicts as the prior[^3].
+    So there is no noise level to choose, and units of the target do not matter. The forest stacks
+    its trees and their leaves, or with `vote="mean"` averages its trees, as in the paper.
 
-    Features may be numbers on any scale or categories; values may be missing, and features may
-    appear and disappear at any time, as for `AMFClassifier`. A target is any real number: int,
-    float, bool or a scalar of numpy, Decimal or Fraction.
-
-    For streams that drift, and for targets that change smoothly with the features, use
-    `AdaptiveAMFRegressor`.
+    Features are those of `AMFClassifier`. A target is any real number: int, float, bool or a scalar
+    of numpy, Decimal or Fraction. For streams that drift, and for targets that change smoothly with
+    the features, use `AdaptiveAMFRegressor`.
 
     Parameters
     ----------
-    n_estimators
-        Number of trees.
-    max_nodes, max_categories, max_features, on_mismatch, max_delayed_labels
+    n_estimators, max_nodes, max_categories, max_features, on_mismatch, max_delayed_labels
         As in `AMFClassifier`. Without a limit of nodes, a tree gets up to two per sample.
     vote
         `"mean"` averages the trees. `"learned"` stacks[^5] all experts: a small ridge regression,
         which forgets, weighs them. The experts are the trees with even and with odd indices, the
-        means of their leaves, the linear models, and what `recent` adds. Leaves help because
-        aggregation favors prunings that are good alone, while the mean of deep trees is often
-        better. (With `use_aggregation=False` they are no separate experts, as trees predict with
-        their leaves.)
+        means of their leaves (with aggregation), the linear models, and what `recent` adds.
     linear
         Whether a learned vote combines two ridge regressions with the trees. They follow slopes and
         smooth functions, which trees cannot. One takes the features, and for each of them the mean
-        target at such values. It looks back about a hundred samples. The other takes the features
-        and 200 random cosines of them[^4]. It looks back about five thousand samples. A stack of
-        both is the trend, and every second tree learns the difference between target and trend.
-        `linear` has no effect with `vote="mean"`.
+        target at such values, and looks back about a hundred samples. The other takes the features
+        and 200 random cosines of them[^4], and looks back about five thousand. A stack of both is
+        the trend, and every second tree learns the difference between target and trend. It has no
+        effect with `vote="mean"`.
     recent
         What a learned vote takes from the last few samples, for targets that depend on those
         before. `"errors"` adds the mean of the trees, corrected by its errors on these samples.
-        `"target"` also adds the last target, in a second stack that weighs it against the first
-        stack. It suits series whose last value is hard to beat, if labels come in time. Long delays
-        make both options stale. With `None`, predictions depend on the features alone.
+        `"target"` also adds the last target, in a second stack that weighs it against the first. It
+        suits series whose last value is hard to beat, if labels come in time. With `None`,
+        predictions depend on the features alone.
     fading_factor
         As in `AMFClassifier`, with a second mean and variance in place of the counts.
     drift_threshold
-        For drifts that make the splits themselves useless. Every second tree can restart. It does
-        so when the mean of its recent losses exceeds its long-run mean by this many standard errors
-        and by at least 0.05. A loss is the squared error divided by 9 times its own long-run mean,
-        at most 1. `None` means never.
+        As in `AMFClassifier`; a loss is the squared error divided by 9 times its own long-run mean,
+        at most 1.
     split_intensity
-        How readily each feature is split: `"range"`, `"relevance"` or `"unit"`, as in
-        `AMFClassifier`. The relevance to a target is the larger of two numbers over the last few
-        hundred samples: the squared correlation, and the correlation ratio over 16 parts of the
+        As in `AMFClassifier`. The relevance to a target is the larger of two numbers over the last
+        few hundred samples: the squared correlation, and the correlation ratio over 16 parts of the
         feature's range.
     n_jobs, seed
         As in `AMFClassifier`.
@@ -107,8 +94,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
 
     A prediction is a mean, to which rare large targets belong. With linear models, an outlier does
     little harm: it is clipped before trees and linear models learn it, at three times the distance
-    from the trend that about one target in 700 exceeds. What returns more often is learned, unless
-    it is more than 100,000 times as far from the target before as two targets usually are.
+    from the trend that about one target in 700 exceeds. What returns more often is learned.
 
     Examples
     --------
@@ -122,15 +108,11 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
 
     References
     ----------
-    [^1]: Lakshminarayanan, B., Roy, D. M., & Teh, Y. W. (2016). Mondrian forests for large-scale
-          regression when uncertainty matters. Artificial Intelligence and Statistics.
-    [^2]: Mourtada, J., Gaïffas, S., & Scornet, E. (2021). AMF: Aggregated Mondrian Forests for
-          online learning. Journal of the Royal Statistical Society Series B, 83(3), 505-533.
-    [^3]: Murphy, K. P. (2007). Conjugate Bayesian analysis of the Gaussian distribution. Technical
-          report, University of British Columbia.
-    [^4]: Rahimi, A., & Recht, B. (2007). Random features for large-scale kernel machines. Advances
-          in Neural Information Processing Systems, 20.
-    [^5]: Breiman, L. (1996). Stacked regressions. Machine Learning, 24(1), 49-64.
+    [^1]: [Lakshminarayanan, Roy, Teh (2016)](https://arxiv.org/abs/1506.03805)
+    [^2]: [Mourtada, Gaïffas, Scornet (2021)](https://arxiv.org/abs/1906.10529)
+    [^3]: [Murphy (2007)](https://www.cs.ubc.ca/~murphyk/Papers/bayesGauss.pdf)
+    [^4]: [Rahimi, Recht (2007)](https://papers.nips.cc/paper/3182)
+    [^5]: [Breiman (1996)](https://doi.org/10.1007/BF00117832)
     """
 
     _task = REGRESSION
@@ -162,34 +144,16 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def predict_one(
         self, x: dict[Any, Any], with_interval: bool = False, level: float = LEVEL, **kwargs: Any
     ) -> Any:
-        """Predict the target.
+        """Predict the target: a float, 0.0 before the first sample, or an interval.
 
-        Parameters
-        ----------
-        x
-            Features, as in `learn_one`, which lists the errors. Unknown features are ignored, and
-            absent ones count as missing.
-        with_interval
-            Whether to return an interval (`river.conf.Interval`) instead of a number, as
-            `predict_interval_one` does. River's pipelines pass this argument on. Most wrappers do
-            not, and raise TypeError: call it on the forest in them, for
-            `TargetTransformRegressor` as in `wrapper.regressor.predict_one(x, with_interval=True)`,
-            and transform both ends back.
-        level
-            Probability that the target is inside the interval, as in `predict_interval_one`.
-        kwargs
-            Ignored: what river's wrappers and pipelines pass on, such as a time. With an interval
-            they raise TypeError, so that a misspelled `level` does not go unnoticed.
+        `x` are features, as in `learn_one`, which lists the errors. Unknown ones are ignored, and
+        absent ones count as missing. `with_interval` returns what `predict_interval_one` does.
+        River's pipelines pass it on; most wrappers raise TypeError, so call it on the forest in
+        them, for `TargetTransformRegressor` as in `wrapper.regressor.predict_one(x,
+        with_interval=True)`, and transform both ends back. Other keywords, such as a time that
+        pipelines pass on, are ignored, but with an interval they raise TypeError.
 
-        Returns
-        -------
-        float or river.conf.Interval
-            The prediction, 0.0 before the first sample.
-
-        Examples
-        --------
         >>> from river import preprocessing
-        >>> from river_amf import AMFRegressor
         >>> model = preprocessing.StandardScaler() | AMFRegressor(seed=1)
         >>> model.learn_one({"length": 2.5}, 10)
         >>> model.predict_one({"length": 2.5})
@@ -202,34 +166,18 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         return self._engine.predict(x)
 
     def predict_interval_one(self, x: dict[Any, Any], level: float = LEVEL) -> Interval:
-        """Predict an interval that holds the target with a given probability.
+        """Predict a `river.conf.Interval` that holds the target with a given probability.
 
         It is the smallest interval that holds the prediction and two quantiles of the target, one
-        for each end of the level. The quantiles follow from the errors on the last few hundred
-        samples, each divided by the scale of error that the forest expected there. So about the
-        given share of all targets of a stream is inside, for any distribution. After an abrupt
-        drift it takes some hundred samples until that is true again. There is no such promise for
-        parts of the stream, such as samples of a category never seen. Before the second target an
-        interval is infinite; before the twentieth, it covers at least twice the range of the
-        targets so far.
+        for each end of the `level`, which is strictly between 0 and 1. The quantiles follow from
+        the errors on the last few hundred samples, each divided by the scale of error that the
+        forest expected there. So about the given share of all targets of a stream is inside, for
+        any distribution; after an abrupt drift it takes some hundred samples until that is true
+        again. There is no such promise for parts of the stream, such as samples of a category never
+        seen. Before the second target an interval is infinite; before the twentieth, it covers at
+        least twice the range of the targets so far. Where targets differ by less than about 1e-150,
+        it holds no more than the prediction. Errors are as in `predict_one`.
 
-        Parameters
-        ----------
-        x
-            Features, as in `predict_one`, which lists the errors.
-        level
-            Probability that the target is inside, strictly between 0 and 1.
-
-        Returns
-        -------
-        river.conf.Interval
-            With attributes `lower`, `upper`, `center` and `width`. Where targets differ by less
-            than about 1e-150, it holds no more than the prediction, as the squares of errors
-            vanish.
-
-        Examples
-        --------
-        >>> from river_amf import AMFRegressor
         >>> model, inside = AMFRegressor(seed=1), 0
         >>> for i in range(2000):
         ...     x, y = {"a": i % 7}, i % 7 + (i * i % 11) / 10
@@ -243,21 +191,12 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         return Interval(min(answer), max(answer))
 
     def predict_quantile_one(self, x: dict[Any, Any], q: float | Sequence[float]) -> Any:
-        """Predict quantiles of the target: numbers that it does not exceed with probability `q`.
+        """Predict a quantile of the target, which it does not exceed with probability `q`.
 
-        Their probabilities hold over the stream as a whole, as those of intervals do. Before the
-        second target, all but the median are infinite.
+        With a list of probabilities, each strictly between 0 and 1, a list. They hold over the
+        stream as a whole, as those of intervals do. Before the second target, all but the median
+        are infinite. Errors are as in `predict_one`.
 
-        Parameters
-        ----------
-        x
-            Features, as in `predict_one`, which lists the errors.
-        q
-            A probability, strictly between 0 and 1, or a list of them, for a list of quantiles.
-
-        Examples
-        --------
-        >>> from river_amf import AMFRegressor
         >>> model = AMFRegressor(seed=1)
         >>> for i in range(1000):
         ...     model.learn_one({"a": i % 7}, i % 7 + (i * i % 11) / 10)
@@ -271,16 +210,11 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         return quantiles if np.ndim(q) else quantiles[0]
 
     def predict_many(self, X: Any) -> Any:
-        """Predict the target of each row of a dataframe, which is as in `learn_many`.
+        """Predict the target of each row, as `predict_one` does; errors have the number of the row.
 
-        Returns a series from the same library as `X`, with its index if it has one. Before the
-        first sample all predictions are 0.0. It raises what `predict_one` raises, with the number
-        of the row (from 0).
+        Returns a series from the library of `X`, with its index.
 
-        Examples
-        --------
         >>> import pandas as pd
-        >>> from river_amf import AMFRegressor
         >>> model = AMFRegressor()
         >>> model.learn_one({"length": 2.5}, 10.0)
         >>> model.predict_many(pd.DataFrame({"length": [2.0, 3.0]})).tolist()
@@ -292,13 +226,10 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def predict_interval_many(self, X: Any, level: float = LEVEL) -> Any:
         """Predict an interval for each row of a dataframe, as `predict_interval_one` does.
 
-        Returns a frame of shape (n_samples, 2) with the columns `lower` and `upper`, from the same
-        library as `X`. It raises what `predict_interval_one` raises, with the number of the row.
+        Returns a frame of shape (n_samples, 2) with the columns `lower` and `upper`, from the
+        library of `X`. Errors have the number of the row.
 
-        Examples
-        --------
         >>> import pandas as pd
-        >>> from river_amf import AMFRegressor
         >>> model = AMFRegressor(seed=1)
         >>> for i in range(1000):
         ...     model.learn_one({"length": i % 10}, i % 10 + 0.1 * (i % 3))
@@ -316,12 +247,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """Predict quantiles of the target of each row, as `predict_quantile_one` does.
 
         Returns a series, or for a list of probabilities a frame with a column for each, from the
-        same library as `X`. Errors name the number of the row.
+        library of `X`. Errors have the number of the row.
 
-        Examples
-        --------
         >>> import pandas as pd
-        >>> from river_amf import AMFRegressor
         >>> model = AMFRegressor(seed=1)
         >>> for i in range(1000):
         ...     model.learn_one({"length": i % 10}, i % 10 + 0.1 * (i % 3))
@@ -347,13 +275,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         It takes what `learn_many` takes, with its errors, and returns what `predict_many` does.
         Rows that were predicted before anything had been learned are 0.0.
 
-        Examples
-        --------
         >>> import pandas as pd
-        >>> from river_amf import AMFRegressor
-        >>> model = AMFRegressor(seed=1)
         >>> X = pd.DataFrame({"length": [1.0, 4.0]})
-        >>> model.predict_then_learn_many(X, [10.0, 40.0]).tolist()
+        >>> AMFRegressor(seed=1).predict_then_learn_many(X, [10.0, 40.0]).tolist()
         [0.0, 10.0]
         """
         answers = self._learn_block(X, y, w, predicts=True)
@@ -367,35 +291,15 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
 
 
 class AdaptiveAMFRegressor(AMFRegressor):
-    """Aggregated Mondrian Forest regressor for streams that drift, and for smooth targets.
+    """`AMFRegressor` for streams that drift: with other defaults, the choice for a real stream.
 
-    This is `AMFRegressor` with other defaults, and the recommended choice for a real stream. Nodes
-    forget (`fading_factor`), uninformative features are hardly ever split (`split_intensity`),
-    ridge regressions beside the trees follow slopes and smooth functions (`linear`), a stack learns
-    which of them to trust (`vote`), and half of the trees restart if all that is not enough
-    (`drift_threshold`). Memory and time are bounded (`max_nodes`).
+    Nodes forget (`fading_factor`), uninformative features are hardly ever split
+    (`split_intensity`), ridge regressions beside the trees follow slopes and smooth functions
+    (`linear`), a stack learns which of them to trust (`vote`), and half of the trees restart if all
+    that is not enough (`drift_threshold`). Memory and time are bounded. The defaults that differ
+    are max_nodes=5000, max_categories=5000, linear=True, recent='errors', fading_factor=0.5,
+    drift_threshold=3.0, split_intensity='relevance', split_prior=0.7.
 
-    Parameters
-    ----------
-    max_nodes : int | None, default 5000
-    max_categories : int | None, default 5000
-    linear : bool, default True
-    recent : str | None, default 'errors'
-    fading_factor : float | None, default 0.5
-    drift_threshold : float | None, default 3.0
-    split_intensity : str, default 'relevance'
-    split_prior : float, default 0.7
-    other parameters
-        As in `AMFRegressor`, which describes all of them.
-
-    Notes
-    -----
-    On thirteen streams three parameters gain the most: `linear` where targets are smooth, `vote`
-    where experts fail in turn, and `recent` where targets depend on those before. Linear models
-    take up to half of the time.
-
-    Examples
-    --------
     >>> from river import metrics
     >>> from river.datasets import synth
     >>> from river_amf import AdaptiveAMFRegressor

@@ -1,8 +1,7 @@
 """Services that continue after a crash: checkpoints, refused messages, and requests.
 
-RECIPES.md has the loops around these classes, and what they promise. Models are forests of this
-package, alone, for each key or over workers, as their `learn_many` learns all rows or none. This
-module is provisional: it may change in any release before 1.0.
+RECIPES.md has the loops around these classes, and what they promise. This module is provisional: it
+may change in any release before 1.0.
 """
 
 from __future__ import annotations
