@@ -102,30 +102,23 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def learn_one(self, x: dict[Any, Any], y: Any, w: float = 1.0, **kwargs: Any) -> None:
         """Learn from one sample, with the model of its key.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If the key is absent, missing or of a type that keys cannot have; and all errors of the
-            model.
-        OSError
-            If the file of models cannot be read or written, as on a full disk. The folder then
-            holds the models of the last flush, and this object refuses further calls.
+        It raises TypeError or ValueError if the key is absent, missing or of a type that keys
+        cannot have, and all errors of the model. After an OSError, as on a full disk, the folder
+        holds the models of the last flush, and this object refuses further calls.
 
-        Examples
-        --------
-        >>> from river_amf import AMFClassifier, keyed
-        >>> model = keyed.KeyedClassifier(AMFClassifier(), "user")
+        >>> from river_amf import AMFClassifier
+        >>> model = KeyedClassifier(AMFClassifier(), "user")
         >>> model.learn_one({"user": "ann", "price": 3.0}, "buys")
         """
         self._call("learn_one", x, y, **kwargs if w == 1.0 else kwargs | {"w": w})
 
     def predict_one(self, x: dict[Any, Any], **kwargs: Any) -> Any:
-        """Predict the label or target of a sample, with the model of its key.
+        """Predict the label or target of a sample, with the model of its key, or else a new one.
 
-        Keywords go to the model. For a key without a model the prediction is that of a new one.
+        Keywords go to the model.
 
-        >>> from river_amf import AMFRegressor, keyed
-        >>> keyed.KeyedRegressor(AMFRegressor(), "shop").predict_one({"shop": "south", "day": 3})
+        >>> from river_amf import AMFRegressor
+        >>> KeyedRegressor(AMFRegressor(), "shop").predict_one({"shop": "south", "day": 3})
         0.0
         """
         return self._call("predict_one", x, **kwargs)
@@ -133,16 +126,13 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def novelty_one(self, x: dict[Any, Any]) -> float:
         """Return how unlike all learned samples of its key a sample is, if the model has this.
 
-        For a key without a model it is that of a new one, as in `predict_one`.
-
-        >>> from river_amf import AMFRegressor, keyed
-        >>> keyed.KeyedRegressor(AMFRegressor(), "shop").novelty_one({"shop": "south", "day": 3})
+        >>> from river_amf import AMFRegressor
+        >>> KeyedRegressor(AMFRegressor(), "shop").novelty_one({"shop": "south", "day": 3})
         1.0
         """
         return self._call("novelty_one", x)  # type: ignore[no-any-return]
 
     def _call(self, method: str, x: Any, *label: Any, **options: Any) -> Any:
-        """Call a method of the model of a sample's key."""
         text, features = self._split(x)
         call = methodcaller(method, features, *label, **options)
         return self._store.call("at", text, call, method == "learn_one")
@@ -151,14 +141,14 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         """Learn from a block of samples: the rows of each key, in their order.
 
         `X` is a frame from any library that narwhals supports; `y` and `w` are series, arrays or
-        lists. Errors are as in `learn_one`, with the number of the row (from 0) and the key. If the
-        models are forests of this package, all rows are checked before the first is learned. Of
-        other models, those of keys whose first row comes before that of the bad row's key have
-        learned their rows then, that of its key perhaps some, and later ones none.
+        lists. Errors are as in `learn_one`, with the number of the row (from 0) and the key.
+        Forests check all rows before the first is learned; of other models, keys whose first row
+        comes before that of the bad row's key have learned their rows then, and that key perhaps
+        some.
 
         >>> import pandas as pd
-        >>> from river_amf import AMFClassifier, keyed
-        >>> model = keyed.KeyedClassifier(AMFClassifier(seed=1), "user")
+        >>> from river_amf import AMFClassifier
+        >>> model = KeyedClassifier(AMFClassifier(seed=1), "user")
         >>> X = pd.DataFrame({"user": ["ann", "bob"], "price": [1.0, 1.0]})
         >>> model.learn_many(X, ["buys", "leaves"])
         >>> model.predict_many(X).tolist()
@@ -167,28 +157,24 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         self._answers(Block(X, self.key, (y, w)), "")
 
     def predict_many(self, X: Any) -> Any:
-        """Predict the label or target of each row, with the model of its key.
-
-        It is a series from the library of `X`, with None where a classifier has no label.
+        """Predict each row, as `predict_one` does: a series from the library of `X`.
 
         >>> import pandas as pd
-        >>> from river_amf import AMFClassifier, keyed
+        >>> from river_amf import AMFClassifier
         >>> X = pd.DataFrame({"user": ["bob"], "price": [3.0]})
-        >>> keyed.KeyedClassifier(AMFClassifier(), "user").predict_many(X).tolist()
+        >>> KeyedClassifier(AMFClassifier(), "user").predict_many(X).tolist()
         [None]
         """
         block = Block(X, self.key)
         return self._as_series(block, self._answers(block, "predict"))
 
     def predict_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
-        """Test, then train on a block: predict each row and then learn it, before the next one.
-
-        It takes what `learn_many` takes, and returns what `predict_many` does.
+        """Predict each row and then learn it, as `predict_many` and `learn_many`.
 
         >>> import pandas as pd
-        >>> from river_amf import AMFRegressor, keyed
+        >>> from river_amf import AMFRegressor
         >>> X = pd.DataFrame({"shop": ["north", "south", "north"], "day": [1, 1, 2]})
-        >>> model = keyed.KeyedRegressor(AMFRegressor(), "shop")
+        >>> model = KeyedRegressor(AMFRegressor(), "shop")
         >>> model.predict_then_learn_many(X, [10.0, 99.0, 11.0]).tolist()
         [0.0, 0.0, 10.0]
         """
@@ -215,13 +201,11 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
             raise KeyError(key)
 
     def remove_unused(self, n_samples: int) -> list[Any]:
-        """Remove the keys of which none of the last `n_samples` samples learned is.
+        """Remove the keys of which none of the last `n_samples` learned is; return them.
 
-        Samples of all keys count, also those before a restart; predictions do not. Returns the keys
-        that were removed. Without this, the number of keys has no bound.
+        Samples of all keys count, also those before a restart; predictions do not.
 
         >>> from river import linear_model
-        >>> from river_amf.keyed import KeyedClassifier
         >>> model = KeyedClassifier(linear_model.LogisticRegression(), "user")
         >>> for user in ("ann", "bob", "bob", "eve"):
         ...     model.learn_one({"user": user, "price": 3.0}, True)
@@ -261,17 +245,15 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         return self._store.call("position")
 
     def flush(self, position: Any = None) -> None:
-        """Commit the changes of all models to the folder.
+        """Commit the models of this moment to the folder, all of them or none.
 
-        The folder gets the models of the start of the flush, all of them or none. After a crash,
-        even in the middle of a flush, it holds the models of the last flush that returned, with its
-        position in the stream, which is anything that JSON can hold. Other threads may go on
-        meanwhile, and what they learn belongs to the next flush; a second flush comes after this
-        one.
+        After a crash, even in the middle of a flush, it holds those of the last flush that
+        returned, with its position in the stream, which is anything that JSON can hold. Other
+        threads may go on meanwhile: what they learn belongs to the next flush, and a second flush
+        comes after this one.
 
         >>> import tempfile
         >>> from river.linear_model import LogisticRegression
-        >>> from river_amf.keyed import KeyedClassifier
         >>> folder = tempfile.mkdtemp()
         >>> with KeyedClassifier(LogisticRegression(), "user", folder=folder) as model:
         ...     model.learn_one({"user": "ann", "price": 3.0}, True)
@@ -285,11 +267,10 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
     def close(self) -> None:
         """Release the folder for another object or process; changes since the last flush are lost.
 
-        A `with` statement flushes at its end, with the last position, and closes; after an error
-        it closes only.
+        At its end a `with` statement flushes, with the last position, and closes; after an error it
+        only closes.
 
         >>> from river.linear_model import LogisticRegression
-        >>> from river_amf.keyed import KeyedClassifier
         >>> KeyedClassifier(LogisticRegression(), "user").close()
         """
         self._store.close()
@@ -310,7 +291,6 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
         """Return an object with the same parameters and no models, nor the folder.
 
         >>> from river.linear_model import LogisticRegression
-        >>> from river_amf.keyed import KeyedClassifier
         >>> KeyedClassifier(LogisticRegression(), "user").clone({"key": "shop"}).key
         'shop'
         """
@@ -335,7 +315,8 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
 
     The model of a sample's key alone learns or predicts it, without the key. A new key gets a model
     with the first sample that is learned; until then, a blank model predicts. It is also a mapping
-    from keys to models: `model["ann"]`, `"ann" in model`, `len(model)`, `del model["ann"]`.
+    from keys to models: `model["ann"]`, `"ann" in model`, `len(model)`, `del model["ann"]`. Changes
+    to a model that was taken out may be lost.
 
     Parameters
     ----------
@@ -350,24 +331,19 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         Maximum number of models in memory, or `None` for any. The least recently used are moved to
         the folder, or to a temporary file without one.
     folder
-        Path of a folder with the file of models, or `None`. `flush` commits them, and the next
-        object with this folder continues from there; it belongs to one object at a time. The format
-        of the folder is provisional: it may change in any release before 1.0.
+        Path of a folder with an SQLite file of the models, or `None`. `flush` commits them, and the
+        next object with this folder continues from there; it belongs to one object at a time. Its
+        format may change in any release before 1.0.
     allow_pickle
-        Whether models may be pickles in the folder. With False, only forests of this package can be
-        models, with labels and names that `save` can write, and pickles in the folder are refused.
+        Whether models may be pickles in the folder, as all are that `save` cannot write. **Pickles
+        run code**: open only folders that you trust, or with False, for forests of this package
+        alone.
 
     Notes
     -----
-    **Pickles in a folder run code**: open only folders that you trust, or with
-    `allow_pickle=False`. The folder has an SQLite file with each model, as `save` writes it or else
-    as a pickle. After a crash, or an error such as a full disk, it holds the models of the last
-    `flush`.
-
-    In a pipeline the key has to survive the transformers before it, as in
-    `(Select("user") + (Discard("user") | StandardScaler())) | keyed`. A keyed model can be pickled
-    if `model` can; with a folder, the pickle holds its path. Any thread may make any call.
-    Changes to a model that was taken out, as by `model["ann"]`, may be lost once it has been moved.
+    In a pipeline the key has to survive the transformers before it, as in `(Select("user") +
+    (Discard("user") | StandardScaler())) | keyed`. A keyed model can be pickled if `model` can;
+    with a folder, the pickle holds its path. Any thread may make any call.
 
     Examples
     --------
@@ -388,8 +364,8 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
     def predict_proba_one(self, x: dict[Any, Any], **kwargs: Any) -> dict[Any, float]:
         """Predict the probability of each label, with the model of the sample's key.
 
-        >>> from river_amf import AMFClassifier, keyed
-        >>> model = keyed.KeyedClassifier(AMFClassifier(), "user")
+        >>> from river_amf import AMFClassifier
+        >>> model = KeyedClassifier(AMFClassifier(), "user")
         >>> model.learn_one({"user": "ann", "price": 3.0}, "buys")
         >>> model.predict_proba_one({"user": "ann"}), model.predict_proba_one({"user": "bob"})
         ({'buys': 1.0}, {})
@@ -402,8 +378,8 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         The frame has 0 where a model has not learned a label, NaN where it has learned none.
 
         >>> import pandas as pd
-        >>> from river_amf import AMFClassifier, keyed
-        >>> model = keyed.KeyedClassifier(AMFClassifier(), "user")
+        >>> from river_amf import AMFClassifier
+        >>> model = KeyedClassifier(AMFClassifier(), "user")
         >>> model.learn_one({"user": "ann", "price": 3.0}, "buys")
         >>> model.predict_proba_many(pd.DataFrame({"user": ["bob", "ann"], "price": [3.0, 4.0]}))
            buys
@@ -413,12 +389,12 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         return self._probabilities(Block(X, self.key))
 
     def predict_proba_then_learn_many(self, X: Any, y: Any, w: Any = None) -> Any:
-        """Test, then train on a block: predict each row and then learn it, before the next one.
+        """Predict each row and then learn it, as `predict_proba_many` and `learn_many`.
 
         >>> import pandas as pd
-        >>> from river_amf import AMFClassifier, keyed
+        >>> from river_amf import AMFClassifier
         >>> X = pd.DataFrame({"user": ["ann", "ann"], "price": [1.0, 9.0]})
-        >>> model = keyed.KeyedClassifier(AMFClassifier(), "user")
+        >>> model = KeyedClassifier(AMFClassifier(), "user")
         >>> model.predict_proba_then_learn_many(X, ["buys", "leaves"])
            buys  leaves
         0   NaN     NaN
@@ -440,15 +416,10 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
 
 
 class KeyedRegressor(KeyedModel, base.MiniBatchRegressor):
-    """A regressor for each key, such as a user, a sensor or a shop.
+    """A regressor for each key: it has the parameters and methods of `KeyedClassifier`.
 
-    It has the parameters and methods of `KeyedClassifier`.
-
-    Examples
-    --------
     >>> from river_amf import AMFRegressor
     >>> from river_amf.keyed import KeyedRegressor
-
     >>> model = KeyedRegressor(AMFRegressor(seed=1), "shop")
     >>> model.learn_one({"shop": "north", "day": 3}, 10.0)
     >>> model.predict_one({"shop": "north", "day": 4})

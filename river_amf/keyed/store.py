@@ -1,9 +1,4 @@
-"""Models by key: the most recently used in memory, the rest in one SQLite file.
-
-A forest is stored as its file, any other model as a pickle. Each row has the number of the flush
-that it belongs to. Rows count from the commit of that number on, so that a flush of any size is
-written by short transactions, between which other calls may come (DESIGN.md: a model for each key).
-"""
+"""Models by key, in memory and in one SQLite file (DESIGN.md: a model for each key)."""
 
 from __future__ import annotations
 
@@ -84,7 +79,7 @@ class Store(Guarded):
         self._flushes = Guarded()  # one at a time
         self.refusal = ""  # why the file is closed, once it is
         self._process = os.getpid()
-        self._release: Callable[[], object] = _close_nothing
+        self._release: Callable[[], object] = lambda: None  # no database is open yet
         if self.path is not None:
             os.makedirs(self.path.parent, exist_ok=True)
             if not all(os.access(p, os.W_OK) for p in (self.path.parent, self.path) if p.exists()):
@@ -270,10 +265,6 @@ class Store(Guarded):
             except TypeError as error:  # of the flush, not of this call
                 self.due[text] = error
 
-    def _all_changed(self) -> dict[str, Any]:
-        """Return the models that differ from the file, for this flush and the next one."""
-        return {text: None for text in (*self.due, *self.changed) if text in self.models}
-
     def _put(self, text: str, learned: int, packed: bytes | None, number: int) -> None:
         self._n_bytes += len(packed or b"")
         self._clean(text, number)
@@ -312,7 +303,6 @@ class Store(Guarded):
 
     @functools.cached_property
     def blank(self) -> Any:
-        """The model that predicts for new keys."""
         return self.make()
 
     def has(self, text: str) -> bool:
@@ -331,7 +321,6 @@ class Store(Guarded):
         return [*dict.fromkeys([*self.models, *stored])]
 
     def _last_learned(self, text: str) -> int:
-        """Return when a key last learned, or 0 without a model."""
         if text in self.models:
             return self.learned[text]
         query = "SELECT learned FROM models WHERE key = ? ORDER BY flush DESC LIMIT 1"
@@ -381,7 +370,6 @@ class Store(Guarded):
         return [model._raw_memory_usage for model in self.models.values()]
 
     def position(self) -> Any:
-        """Return the position of the last flush, or None."""
         return self._note()["position"]
 
     def flush(self, position: Any) -> None:
@@ -404,7 +392,7 @@ class Store(Guarded):
         number, self.number = self.number, self.number + 1
         note = {"number": number, "learned": self.n_learned, "position": position}
         n_removed = len(self.removed)
-        self.due = self._all_changed()
+        self.due = {text: None for text in (*self.due, *self.changed) if text in self.models}
         self.changed = {}
         for text in [*self.due]:
             if text in self.due:
@@ -417,10 +405,6 @@ class Store(Guarded):
         for text in removed:
             self._clean(text)
             yield
-
-
-def _close_nothing() -> None:
-    """Do nothing, as no database is open yet."""
 
 
 def _close(database: sqlite3.Connection, process: int) -> None:

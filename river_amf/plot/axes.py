@@ -29,7 +29,6 @@ def label_colors(labels: Iterable[Hashable]) -> dict[Hashable, str]:
 
 
 def patches(colors: dict[Hashable, str]) -> list[Patch]:
-    """Return what a legend shows of the color of each label."""
     return [Patch(color=color, label=name(label)) for label, color in colors.items()]
 
 

@@ -28,17 +28,9 @@ _MEASURES = {  # columns of `inspection.feature_importance`, in words
 def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | None = None) -> Axes:
     """Draw a metric of each model along the stream, in the colors of the report page.
 
-    Parameters
-    ----------
-    comparison
-        Result of `evaluation.compare`.
-    ax
-        Axes to draw on; by default of a new figure.
-    metric
-        Name of a column of `comparison.curves`, else ValueError; by default the first metric.
+    It takes the result of `evaluation.compare`, and the name of a column of its `curves`, else
+    ValueError; by default the first metric.
 
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> from river_amf import evaluation, plot
     >>> comparison = evaluation.compare("Bananas", ["amf", "majority"], limit=500, seed=1)
@@ -69,22 +61,11 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
 def importance(
     model: Any, measure: str = "impurity", ax: Axes | None = None, n_features: int = 20
 ) -> Axes:
-    """Draw the importance of each feature as a bar, the most important one on top.
+    """Draw the importance of the most important features as bars, the largest on top.
 
-    Parameters
-    ----------
-    model
-        A forest, or a fitted estimator of `river_amf.sklearn` with one.
-    measure
-        A column of `inspection.feature_importance`: `"splits"`, `"mass"`, `"impurity"` or
-        `"relevance"`.
-    ax
-        Axes to draw on; by default of a new figure.
-    n_features
-        Maximum number of features to draw.
+    `model` is a forest, or a fitted estimator of `river_amf.sklearn`, and `measure` a column of
+    `inspection.feature_importance`: `"splits"`, `"mass"`, `"impurity"` or `"relevance"`.
 
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> from river_amf import AMFClassifier, plot
     >>> model = AMFClassifier(seed=1)
@@ -108,17 +89,9 @@ def importance(
 def contributions(parts: pd.Series, ax: Axes | None = None, n_features: int = 20) -> Axes:
     """Draw contributions to a prediction as bars, the largest on top, to the right if positive.
 
-    Parameters
-    ----------
-    parts
-        Result of `inspection.contributions`. Its unit, baseline and sum are below the bars.
-    ax
-        Axes to draw on; by default of a new figure.
-    n_features
-        Maximum number of bars; any others are one more bar, their sum.
+    `parts` is a result of `inspection.contributions`, whose unit, baseline and sum are below the
+    bars. Beyond `n_features`, there is one more bar, the sum of the others.
 
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> from river_amf import AMFClassifier, inspection, plot
     >>> model = AMFClassifier(seed=1)

@@ -52,8 +52,6 @@ def decision_surface(
         without samples that of the forest's data.
     resolution
         Number of points along each axis.
-    ax
-        Axes to draw on; by default of a new figure.
 
     Examples
     --------

@@ -33,26 +33,13 @@ class _Node(NamedTuple):
 
 
 def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) -> Axes:
-    """Draw a tree of a forest, with its root on the left.
+    """Draw a tree of a forest, with its root on the left, down to a depth (0 for the root alone).
 
     Each node shows its split, and its share and mass in the prediction for samples that reach it
     (see `inspection.path`). Samples for which the split is true go up. A classifier's node shows
     the counts of the labels, also as a bar; a regressor's the mean and the standard deviation of
     the targets, with the number of samples in parentheses.
 
-    Parameters
-    ----------
-    model
-        The forest, or a fitted estimator of `river_amf.sklearn` with one.
-    tree
-        Index of the tree, from 0.
-    max_depth
-        Maximum depth of the nodes drawn, 0 for the root alone.
-    ax
-        Axes to draw on; by default of a new figure.
-
-    Examples
-    --------
     >>> from matplotlib.figure import Figure
     >>> from river_amf import AMFClassifier, plot
     >>> model = AMFClassifier(n_estimators=1, seed=1)

@@ -66,17 +66,16 @@ class DistributedForest(CheckedParameters, base.Estimator):
     """A forest whose trees learn and predict in several processes, on one machine or many.
 
     Each worker, a Ray actor, holds an ordinary forest with some of the trees. It gets all rows, and
-    the predictions of the workers are averaged, weighted by their numbers of trees. Each worker has
-    a learned vote and linear models, so predictions differ a little from those of one process; with
-    one worker they are the same.
+    the predictions of the workers are averaged, weighted by their numbers of trees. With a learned
+    vote or linear models, which each worker has, predictions differ a little from those of one
+    process.
 
-    It is a river classifier or regressor, as `model` is, and has its methods to learn and predict.
-    It pays off with many trees and blocks of some hundred rows or more. A single sample takes one
-    or two milliseconds. `inspection` only takes forests of one process. A call that raises an error
-    leaves all workers as they were. A worker that dies, even in the middle of a call, is replaced
-    by one in the same state. Against the death of this process, use `save` and `load`.
-
-    By default Ray starts without a dashboard or statistics; call `ray.init` first for another Ray.
+    It is a river classifier or regressor, as `model` is, with its methods to learn and predict. It
+    pays off with many trees and blocks of some hundred rows or more; a single sample takes one or
+    two milliseconds. A call that raises an error leaves all workers as they were. A worker that
+    dies, even in the middle of a call, is replaced by one in the same state. Against the death of
+    this process, use `save` and `load`. By default Ray starts without a dashboard or statistics;
+    call `ray.init` first for another Ray.
 
     Parameters
     ----------
@@ -168,13 +167,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
 
     @classmethod
     def load(cls, path: persistence.PathLike) -> Self:
-        """Load a forest from a file, with as many workers as it had.
-
-        Raises
-        ------
-        FileError, OSError
-            If it is damaged, or was not written by `save` (a `ValueError`); if it cannot be read.
-        """
+        """Load a forest from a file, with as many workers as it had, or raise FileError."""
         try:
             with zipfile.ZipFile(path) as archive:
                 names = archive.namelist()

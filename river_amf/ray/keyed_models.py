@@ -91,7 +91,6 @@ class _Shares(Store):
         yield
 
     def close(self) -> None:
-        """End the workers and release the folder."""
         self.workers.close()
         super().close()
 
@@ -135,24 +134,21 @@ class DistributedKeyed(KeyedModel):
 class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
     """`KeyedClassifier` over several processes, on one machine or many.
 
-    Each worker, a Ray actor, holds a `KeyedClassifier` with the models of some keys. Predictions,
-    models and methods are the same as of one `KeyedClassifier`. It pays for blocks of some hundred
-    rows or more; a single sample takes one or two milliseconds.
-
-    As in `DistributedForest`, a worker that dies is replaced by one in the same state, and a call
-    that raises an error changes no model. After a block with a bad row this takes some seconds. For
-    the death of this process there is `folder`, with `flush`.
+    Each of `n_workers` Ray actors holds the models of some keys, which must be picklable.
+    Predictions, models and methods are those of one `KeyedClassifier`. It pays for blocks of some
+    hundred rows or more; a single sample takes one or two milliseconds. As in `DistributedForest`,
+    a worker that dies is replaced by one in the same state, and a call that raises an error changes
+    no model. After a block with a bad row this takes some seconds. For the death of this process
+    there is `folder`.
 
     Parameters
     ----------
-    model, key
-        As in `KeyedClassifier`. Models have to be picklable.
+    model, key, allow_pickle
+        As in `KeyedClassifier`. (Workers get the models as pickles of this process.)
     n_workers
         Number of workers.
     max_in_memory
         As in `KeyedClassifier`, divided evenly among the workers.
-    allow_pickle
-        As in `KeyedClassifier`. (Workers get the models as pickles of this process.)
     folder
         Where `flush` writes to, on this machine: the folder of a `KeyedClassifier`, which either of
         them continues, with any number of workers. All models are read when the object is made.
@@ -171,8 +167,6 @@ class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
 class DistributedKeyedRegressor(DistributedKeyed, KeyedRegressor):
     """`KeyedRegressor` over several processes, as `DistributedKeyedClassifier`.
 
-    Examples
-    --------
     >>> from river_amf import AMFRegressor
     >>> from river_amf.ray import DistributedKeyedRegressor
     >>> DistributedKeyedRegressor(AMFRegressor(), "shop", n_workers=2).close()

@@ -20,7 +20,6 @@ _FAMILIES = str.maketrans("Ubiuf", "Onnnn")  # kinds of arrays of labels that ca
 
 
 def draw_seed(random_state: Any) -> int:
-    """Return a seed for scikit-learn's `random_state`, or raise ValueError."""
     if isinstance(random_state, numbers.Integral):
         integer(0)("random_state", random_state)
         return int(random_state)
@@ -28,7 +27,6 @@ def draw_seed(random_state: Any) -> int:
 
 
 def checked_labels(y: Any) -> NDArray[Any]:
-    """Return classification labels as an array, or raise TypeError or ValueError."""
     labels: NDArray[Any] = column_or_1d(unmasked(y), warn=True)
     if labels.dtype == object and pd.isna(labels).any():
         raise ValueError("y has a missing label (None or NaN); every sample must have a label")

@@ -17,7 +17,9 @@ from river_amf.sklearn.estimators import Floats, ForestEstimator
 class AMFClassifier(ClassifierMixin, ForestEstimator):
     """Aggregated Mondrian Forest classifier for scikit-learn.
 
-    It wraps a `river_amf.AMFClassifier`. With `shuffle=False`, both make the same predictions.
+    It wraps a `river_amf.AMFClassifier`, `model_`, which `river_amf.inspection` takes. With
+    `shuffle=False`, both make the same predictions. `fit` replaces it at its end: until then, and
+    after an exception, the estimator is unchanged. Any thread may predict at any time.
 
     Parameters
     ----------
@@ -28,24 +30,14 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
         Number of threads; -1 means one per core, and `None` means 1, as elsewhere in scikit-learn.
     class_weight : dict[Any, float] | str | None
         Dict from class to the weight of its rows, by default 1, or (only for `fit`) `"balanced"`
-        for n_samples / (n_classes * n_samples_of_the_class). They are multiplied by
-        `sample_weight` and divided by the largest product so far. Rows of weight 0 are not learned.
+        for n_samples / (n_classes * n_samples_of_the_class). They are multiplied by `sample_weight`
+        and divided by the largest product so far. Rows of weight 0 are not learned.
     shuffle : bool
         Whether `fit` learns the rows in random order, drawn from `random_state`. Set it to `False`
-        for rows in order of time whose latest are most like those to come: then `fit` does what the
-        river class does, row by row. `partial_fit` never shuffles.
+        for rows in order of time whose latest are most like those to come. `partial_fit` never
+        shuffles.
     other parameters
         As in `river_amf.AMFClassifier`.
-
-    Attributes
-    ----------
-    model_ : river_amf.AMFClassifier
-        The wrapped forest, for use with `river_amf.inspection`. It may also learn directly.
-
-    Notes
-    -----
-    `fit` replaces the forest at its end: until then, and after an exception, the estimator is
-    unchanged. Any thread may predict at any time.
 
     Examples
     --------
@@ -70,15 +62,12 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows, as in `fit`, in their order.
 
-        `classes` are all labels that will ever occur, the columns of `predict_proba` from then on.
-        Without them, `classes_` holds the labels seen so far.
-        `sample_weight` are weights of rows from 0 (no effect) to 1e300. They are divided by the
-        largest so far, as only their ratios should matter. In the first call, one weight must be
-        positive; after that, no parameter but `n_jobs`, `class_weight` and `shuffle` may change.
+        `classes` are all labels that will ever occur, the columns of `predict_proba` from then on;
+        without them, `classes_` holds the labels seen so far. `sample_weight` are weights of rows
+        from 0 (no effect) to 1e300, divided by the largest so far, as only their ratios should
+        matter. In the first call, one must be positive; after that, no parameter but `n_jobs`,
+        `class_weight` and `shuffle` may change.
 
-        Examples
-        --------
-        >>> from river_amf.sklearn import AMFClassifier
         >>> model = AMFClassifier(random_state=1)
         >>> model.partial_fit([[1.0]], ["short"], classes=["long", "short"]).predict_proba([[1.2]])
         array([[0., 1.]])
@@ -86,13 +75,8 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
         return self._learn(X, y, sample_weight, classes)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Predict probabilities (n_samples, n_classes), in the order of `classes_`.
+        """Predict probabilities (n_samples, n_classes), as `classes_`; 0 for those not seen.
 
-        They are 0 for classes that have not been seen.
-
-        Examples
-        --------
-        >>> from river_amf.sklearn import AMFClassifier
         >>> model = AMFClassifier(random_state=1).fit([[1.0], [1.0]], ["ham", "spam"])
         >>> model.predict_proba([[1.0]])
         array([[0.5, 0.5]])
@@ -106,9 +90,6 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
     def predict_log_proba(self, X: Any) -> Floats:
         """Predict the logarithms of `predict_proba`, -inf for classes that were not seen.
 
-        Examples
-        --------
-        >>> from river_amf.sklearn import AMFClassifier
         >>> AMFClassifier().fit([[1.0], [2.0]], [3, 3]).predict_log_proba([[1.0]])
         array([[0.]])
         """
@@ -119,9 +100,6 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the most probable class, in a tie the one seen first.
 
-        Examples
-        --------
-        >>> from river_amf.sklearn import AMFClassifier
         >>> AMFClassifier(random_state=1).fit([["red"], ["tan"]], [1, 2]).predict([["tan"]])
         array([2])
         """
@@ -157,7 +135,6 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
         return class_weights(self.class_weight, targets, merged if is_whole else self._declared)
 
     def _checked_classes(self, classes: Any, seen: NDArray[Any] | None) -> NDArray[Any]:
-        """Return declared classes, sorted, or raise ValueError."""
         if np.ndim(classes) != 1 or not len(classes):
             raise ValueError(
                 f"classes must be a list or one-dimensional array of labels, got {shown(classes)}"
@@ -177,12 +154,10 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
 class AdaptiveAMFClassifier(AMFClassifier):
     """Aggregated Mondrian Forest classifier for data that drifts, for scikit-learn.
 
-    It is an `AMFClassifier` with the defaults of `river_amf.AdaptiveAMFClassifier`, which it wraps
-    as `model_`. Later rows count more than earlier ones: `fit` shuffles them, so set
-    `shuffle=False` if their order is that of a stream.
+    It has the defaults of `river_amf.AdaptiveAMFClassifier`, which it wraps. Later rows count more
+    than earlier ones: `fit` shuffles them, so set `shuffle=False` if their order is that of a
+    stream.
 
-    Examples
-    --------
     >>> from river_amf.sklearn import AdaptiveAMFClassifier
     >>> rows, labels = [[n % 7] for n in range(900)], [(n % 7 < 3) is (n < 600) for n in range(900)]
     >>> AdaptiveAMFClassifier(shuffle=False, random_state=1).fit(rows, labels).predict([[2], [5]])

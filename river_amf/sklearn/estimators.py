@@ -80,10 +80,8 @@ class ForestEstimator(BaseEstimator):
         n_features), with `absent="zero"` also a sparse matrix. Values are numbers or categories;
         None, NaN and masked values are missing, and dates become the numbers of
         `river_amf.date_features`. y are labels (strings, integers or booleans), for a regressor
-        finite numbers. `sample_weight` are weights of rows, as in `partial_fit`.
+        finite numbers. `sample_weight` is as in `partial_fit`.
 
-        Examples
-        --------
         >>> from river_amf.sklearn import AMFClassifier
         >>> AMFClassifier(random_state=1).fit([[1.0], [4.0]], ["short", "long"]).predict([[1.2]])
         array(['short'], dtype='<U5')
@@ -91,12 +89,8 @@ class ForestEstimator(BaseEstimator):
         return self._learn(X, y, sample_weight, is_whole=True)
 
     def novelty(self, X: Any) -> Floats:
-        """Return how unlike all learned rows each row is, from 0 to 1: an array (n_samples,).
+        """Return the novelty of each row (n_samples,), as `novelty_one` of the river class.
 
-        `novelty_one` of the river class describes it. Novelty does not predict errors.
-
-        Examples
-        --------
         >>> from river_amf.sklearn import AMFClassifier
         >>> model = AMFClassifier(random_state=1).fit([[1.0], [2.0], [4.0]], ["in", "out", "in"])
         >>> model.novelty([[2.0], [400.0]]).round(2)
@@ -210,11 +204,7 @@ class ForestEstimator(BaseEstimator):
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """Share of each feature in the decrease of Gini impurity, or variance, by the splits.
-
-        They are the column `impurity` of `inspection.feature_importance`, in the order of the
-        columns of X; they sum to 1, or are 0 before the first split.
-        """
+        """Column `impurity` of `inspection.feature_importance`, in the order of X's columns."""
         impurity = inspection.feature_importance(self._fitted_model())["impurity"].to_dict()
         shares = [impurity.pop(name, 0.0) for name in self._columns]
         for i, name in enumerate(self._columns):  # to which the numbers of a date belong

@@ -16,22 +16,9 @@ from river_amf.sklearn.estimators import Floats, ForestEstimator
 class AMFRegressor(RegressorMixin, ForestEstimator):
     """Aggregated Mondrian Forest regressor for scikit-learn.
 
-    It wraps a `river_amf.AMFRegressor`. With `shuffle=False`, both make the same predictions.
+    It wraps a `river_amf.AMFRegressor`, whose parameters it has, with `random_state`, `n_jobs` and
+    `shuffle` as in `AMFClassifier`. `model_` is the wrapped forest.
 
-    Parameters
-    ----------
-    random_state, n_jobs, shuffle
-        As in `AMFClassifier`.
-    other parameters
-        As in `river_amf.AMFRegressor`.
-
-    Attributes
-    ----------
-    model_ : river_amf.AMFRegressor
-        The wrapped forest, for use with `river_amf.inspection`.
-
-    Examples
-    --------
     >>> from sklearn.datasets import load_diabetes
     >>> from sklearn.model_selection import cross_val_score
     >>> from river_amf.sklearn import AMFRegressor
@@ -52,9 +39,6 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn more rows, as `AMFClassifier.partial_fit` does, but with numbers as in `fit`.
 
-        Examples
-        --------
-        >>> from river_amf.sklearn import AMFRegressor
         >>> AMFRegressor().partial_fit([[1.0]], [12.5]).predict([[2.0]])
         array([12.5])
         """
@@ -63,29 +47,15 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
     def predict(
         self, X: Any, interval: float | None = None, quantiles: Sequence[float] | None = None
     ) -> Any:
-        """Predict the target of each row, optionally with intervals or quantiles.
+        """Predict the target of each row, of shape (n_samples,), in the unit of the target.
 
-        Parameters
-        ----------
-        X
-            As in `fit`.
-        interval
-            Share of all targets within their interval, such as 0.9, from a few hundred rows on.
-            Each interval contains the prediction.
-        quantiles
-            Probabilities with which the target does not exceed each quantile, such as [0.1, 0.5].
+        With `interval`, the share of all targets within their interval, such as 0.9, it returns a
+        tuple of the predictions and the ends, of shape (n_samples, 2). They hold from a few hundred
+        rows on, and each interval contains the prediction. With `quantiles`, probabilities with
+        which the target does not exceed each, such as [0.1, 0.5], there is instead one column for
+        each. Pipelines pass both on.
 
-        Returns
-        -------
-        array or tuple
-            The predictions, of shape (n_samples,), in the unit of the target. With `interval` or
-            `quantiles` a tuple of these and the ends, of shape (n_samples, 2), or the quantiles,
-            one column for each. Pipelines pass both parameters on.
-
-        Examples
-        --------
         >>> from sklearn.datasets import load_diabetes
-        >>> from river_amf.sklearn import AMFRegressor
         >>> X, y = load_diabetes(return_X_y=True)
         >>> prediction, ends = AMFRegressor(random_state=1).fit(X, y).predict(X, interval=0.8)
         >>> prediction.shape, ends.shape
@@ -107,14 +77,9 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
         return ends[0]
 
     def predict_interval(self, X: Any, level: float = regressor.LEVEL) -> Floats:
-        """Predict an interval for each row: the lower and upper ends, of shape (n_samples, 2).
+        """Predict the ends of intervals (n_samples, 2), as `predict(X, interval=level)`.
 
-        They are those of `predict(X, interval=level)`, which describes them.
-
-        Examples
-        --------
         >>> from sklearn.datasets import load_diabetes
-        >>> from river_amf.sklearn import AMFRegressor
         >>> X, y = load_diabetes(return_X_y=True)
         >>> low, high = AMFRegressor(random_state=1).fit(X, y).predict_interval(X, level=0.8).T
         >>> bool(((low <= y) & (y <= high)).mean() > 0.7)
@@ -128,12 +93,9 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
 class AdaptiveAMFRegressor(AMFRegressor):
     """Aggregated Mondrian Forest regressor for data that drifts, for scikit-learn.
 
-    It is an `AMFRegressor` with the defaults of `river_amf.AdaptiveAMFRegressor`, which it wraps as
-    `model_`. Later rows count more than earlier ones: `fit` shuffles them, so set `shuffle=False`
-    if their order is that of a stream.
+    It has the defaults of `river_amf.AdaptiveAMFRegressor`, which it wraps; for the order of rows
+    see `AdaptiveAMFClassifier`.
 
-    Examples
-    --------
     >>> from sklearn.datasets import load_diabetes
     >>> from river_amf.sklearn import AdaptiveAMFRegressor
     >>> X, y = load_diabetes(return_X_y=True)
