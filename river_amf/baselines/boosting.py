@@ -75,7 +75,6 @@ class BoostingClassifier(_Boosting, base.Classifier):
     _multiclass = True
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
-        """Predict the probability of each label; empty before the first sample."""
         proba = self._predict("predict_proba", x)
         if proba is None:
             return {self._rows[-1][1]: 1.0} if self._rows else {}
@@ -88,6 +87,5 @@ class BoostingRegressor(_Boosting, base.Regressor):
     _kind = "HistGradientBoostingRegressor"
 
     def predict_one(self, x: Features, **kwargs: Any) -> float:
-        """Predict the target; 0 before the first sample."""
         target = self._predict("predict", x)
         return float(target if target is not None else self._rows[-1][1] if self._rows else 0.0)

@@ -30,7 +30,6 @@ class Scaler(preprocessing.StandardScaler):
         self._n_samples += 1
 
     def transform_one(self, x: Features) -> Features:
-        """Return the numbers of a sample, scaled by what has been learned."""
         scaled: Features = super().transform_one(x)  # type: ignore[no-untyped-call]
         for name, value in x.items():
             n_absent, variance = self._n_samples - self.counts[name], self.vars.get(name, 0.0)
@@ -44,7 +43,6 @@ class TargetScaler(preprocessing.TargetStandardScaler):
     """River's `TargetStandardScaler`, which predicts 0 where a model has no prediction yet."""
 
     def predict_one(self, x: Features) -> float:
-        """Return the prediction of the model, in the unit of the target."""
         predicted = self.regressor.predict_one(x)
         return 0.0 if predicted is None else float(self.inverse_func(predicted))
 

@@ -143,7 +143,6 @@ _CLASSIFIERS: _Makers = {
 
 
 def behind_scalers(model: base.Regressor) -> Any:
-    """Scale the features and the target of a model."""
     return compose.Pipeline(scale_and_encode(preparation.clip), TargetScaler(model))
 
 
@@ -236,17 +235,11 @@ def make_baseline(is_regression: bool, name: str, seed: int | None) -> Any:
 def classifiers(seed: int | None = None) -> dict[str, Callable[[], base.Classifier]]:
     """Return functions that make the baseline models, by the names in `DESCRIPTIONS`.
 
-    They have no arguments, and can be pickled. `"mlp"` and `"boosting"` are there if scikit-learn
-    is installed. River's trees and their ensembles sort the labels, so for them strings and numbers
-    cannot both be labels of one stream.
+    They have no arguments, and can be pickled. `seed` is that of the models that draw random
+    numbers. `"mlp"` and `"boosting"` are there if scikit-learn is installed. River's trees and
+    their ensembles sort the labels, so for them strings and numbers cannot both be labels of one
+    stream.
 
-    Parameters
-    ----------
-    seed
-        Seed of the models that draw random numbers. With `None`, these are not reproducible.
-
-    Examples
-    --------
     >>> from river import evaluate, metrics
     >>> from river.datasets import Phishing
     >>> from river_amf import baselines

@@ -243,7 +243,6 @@ _TARGET = (_task, _order, *_AS_TEXT, _unlike, _spellings)
 
 
 def notes(table: Table, stream: Stream, target: Facts) -> Iterator[str]:
-    """Yield notes on what seems odd about a file, its target and its features."""
     rows: Any = stream.samples
     features = [
         facts_of(table, name, rows.frame[name], kind, stream.task, rows.targets)

@@ -37,29 +37,19 @@ _BY_MODEL = ("relevance", "contributions", "reliability", "labels", "confusion",
 class Comparison:
     """Results of several models on one stream, from `compare`. It prints as its table.
 
-    Parameters
-    ----------
-    name
-        Name of the stream.
-    table
-        DataFrame with one row per model: `n_samples` (the number of samples learned), the metrics,
-        `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and `status`:
-        `"ok"`, the number of samples at which Ctrl-C ended the run, or the error of the model,
-        whose values are then NaN. `coverage` is the share of targets in their prediction interval
-        (of level 0.9 for our forests), and `width` its mean width. In the log-loss, a label that a
-        prediction does not name has probability 0, which counts as 1e-15, unless the model had
-        learned no such label yet: such samples are left out. NaN where a model has no such value.
-    curves
-        DataFrame with one row per model and window: `model`, `n_samples` at the end of the window,
-        and all metrics over its samples. The window in which a model fails is left out.
-    naive_baselines
-        Names of the models that look at no features, such as `"majority"`.
-    stream, runs, interrupt
-        The samples (of which `n_unlabeled` were skipped); the `Run` of each model by name; and the
-        Ctrl-C that ended them early, or None.
+    `table` is a DataFrame with one row per model: `n_samples` (the number of samples learned), the
+    metrics, `us_per_sample` (microseconds to predict and learn a sample), `memory` (bytes) and
+    `status`: `"ok"`, the number of samples at which Ctrl-C ended the run, or the error of the
+    model, whose values are then NaN. `coverage` is the share of targets in their prediction
+    interval (of level 0.9 for our forests), and `width` its mean width. In the log-loss, a label
+    that a prediction does not name has probability 0, which counts as 1e-15, unless the model had
+    learned no such label yet: such samples are left out. NaN where a model has no such value.
 
-    Examples
-    --------
+    `curves` has one row per model and window: `model`, `n_samples` at the end of the window, and
+    all metrics over its samples, but for the window in which a model fails. `naive_baselines` are
+    the models that look at no features, such as `"majority"`; `name` and `stream` are what they ran
+    over, `runs` the `Run` of each, and `interrupt` is the Ctrl-C that ended them early, or None.
+
     >>> from river_amf import AMFClassifier, evaluation
     >>> comparison = evaluation.compare("Bananas", AMFClassifier(seed=1), limit=1000, window=500)
     >>> comparison.table.index.tolist()
@@ -103,10 +93,10 @@ def compare(
 
     Two naive baselines are always among them: the last and the most frequent label, or for numbers
     the last value and the mean. The results are those of `river.evaluate.progressive_val_score`,
-    but for the log-loss (see `Comparison`), and without predictions made before the first label:
-    river's score includes a regressor's first one, 0. Samples without a label are skipped. A model
-    that raises an error ends with it in its row, and Ctrl-C ends the comparison with the results so
-    far. A stream, model or metric that cannot be used raises EvaluationError.
+    but for the log-loss (see `Comparison`), and without predictions made before the first label.
+    Samples without a label are skipped. A model that raises an error ends with it in its row, and
+    Ctrl-C ends the comparison with the results so far. A stream, model or metric that cannot be
+    used raises EvaluationError.
 
     Parameters
     ----------
@@ -121,16 +111,15 @@ def compare(
     metrics
         Additional river metrics: instances (which are cloned), classes or names.
     target
-        The targets of a table, of shape (n_samples,), or the column that holds them; by default the
-        column `target`, `class`, `label` or `y` (the first of these), or else the last one.
-    window
-        Number of samples per window of the curves; by default a round number for about fifty.
-    limit
-        Maximum number of samples, labeled or not. Required for an endless stream.
+        The targets of a table, of shape (n_samples,), or their column; by default as in
+        `load_stream`.
+    window, limit
+        Number of samples per window of the curves, by default a round number for about fifty;
+        maximum number of samples, labeled or not, which an endless stream needs.
     seed
         Seed of the models, by default that of each; names have none by default.
-    progress
-        Whether to show a progress bar for each model on stderr.
+    progress, record
+        Whether to show a progress bar for each model on stderr, and to record what `report` shows.
     task
         Whether to predict labels (`"classification"`) or numbers (`"regression"`); by default that
         of the models, or else of the stream, as in `load_stream`.
@@ -143,8 +132,6 @@ def compare(
         those of a calendar day. Labels that are delayed are learned when a later batch begins.
     moment
         Feature with the dates of durations, in order, without offsets; by default that of a file.
-    record
-        Whether to record what `report` shows, with its models.
 
     Examples
     --------
@@ -216,13 +203,11 @@ def report(
     metrics: Iterable[Metric] | None = None,
     **options: Any,
 ) -> Report:
-    """Run models over one stream, test-then-train, and report what happened along it.
+    """Run models over one stream, as `compare` does, and report what happened along it.
 
-    It takes the parameters of `compare`. By default the models are our plain and our adaptive
+    It takes the parameters of `compare`; by default the models are our plain and our adaptive
     forest.
 
-    Examples
-    --------
     >>> from river_amf import evaluation
     >>> report = evaluation.report("stagger_abrupt", ["adaptive"], limit=6000, seed=1)
     >>> curve = report.curve("adaptive", "fading_share")

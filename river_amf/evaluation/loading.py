@@ -56,10 +56,10 @@ def load_stream(
     source
         A name from `BUNDLED` or `STREAMS`, ignoring case; the path of a file or a pipe; or `"-"`
         for standard input, whose first 1000 rows settle what columns hold; later ones are read as
-        they come. A file is CSV (with the header of Orange or R, too), ARFF, JSON
-        (objects in an array or in lines, or columns) or parquet (which takes pyarrow), and may be
-        compressed: gzip, bz2, xz, zstd (from Python 3.14 on), or a zip archive of one file. All
-        options but `limit` are for files only.
+        they come. A file is CSV (with the header of Orange or R, too), ARFF, JSON (objects in an
+        array or in lines, or columns) or parquet (which takes pyarrow), and may be compressed:
+        gzip, bz2, xz, zstd (from Python 3.14 on), or a zip archive of one file. All options but
+        `limit`, the maximum number of samples or rows, are for files only.
     target
         Column to predict; by default that of the role `class` (Orange), the column `target`,
         `class`, `label` or `y`, or else the last one. Rows in which it is missing are left out.
@@ -69,12 +69,11 @@ def load_stream(
         are in the file, dropped ones too. `dates` are in other forms, such as `Jan 1 2000`,
         `1990-01`, `1995 Q2` or `13:08`. A name that no column has counts as several, with commas
         between.
-    limit
-        Maximum number of samples, or of rows of a file.
-    missing
-        Texts that mean missing values, apart from the usual ones.
-    encoding
-        Encoding of a file of text, by default UTF-8.
+    date_format, day_first
+        The format of `dates`, as in `strftime`; and whether the day comes before the month.
+    missing, encoding, no_quotes
+        More texts that mean missing values; the encoding of text, by default UTF-8; and whether
+        quotes of a CSV file are part of the text, rather than around fields.
     separator, decimal, thousands, comment
         Characters of a file of text, in this order: between fields (by default a comma, semicolon,
         bar, tab or run of blanks), before the fraction of a number, between its thousands, before
@@ -83,10 +82,6 @@ def load_stream(
         `header` is the line of a CSV file that has the names of columns; those before are skipped.
         With `no_header` the first row is a sample, and columns are `"0"`, `"1"` and so on.
         `skip_rows` lines at the beginning are skipped, but for that of `header`.
-    no_quotes
-        Whether quotes of a CSV file are part of the text, rather than around fields.
-    date_format, day_first
-        The format of `dates`, as in `strftime`; and whether the day comes before the month.
     task
         `"classification"` (the target is labels) or `"regression"` (numbers). By default numbers
         are for regression if they have fractions, if there are more than 50 distinct ones, or 21

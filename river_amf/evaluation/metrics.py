@@ -74,7 +74,6 @@ class ROCAUC(metrics.ROCAUC):
         self._scores: tuple[Any, Any] = array("d"), array("d")  # of the other label, of True
 
     def update(self, y_true: Any, y_pred: Any, w: float = 1.0) -> None:
-        """Count the probability of True."""
         self._scores[bool(y_true)].append(y_pred.get(True, 0.0))
 
     def get(self) -> float:

@@ -78,7 +78,6 @@ class ModelsOfTask:
 
     @property
     def noun(self) -> str:
-        """Name of a model of the task."""
         return self.kind.__name__.lower()
 
     def _make(self, make: Maker) -> base.Estimator:

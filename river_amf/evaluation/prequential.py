@@ -149,7 +149,6 @@ def timed(n: int, call: Callable[..., Any], *args: Any) -> tuple[Any, float]:
 
 
 def last_step(model: Any) -> Any:
-    """Return a model, or the last step of a pipeline."""
     while isinstance(model, compose.Pipeline):
         model = next(reversed(model.steps.values()), None)
     return model

@@ -80,29 +80,14 @@ class TableRows:
 class Stream:
     """Labeled samples in order; iterating yields pairs of a feature dict and a label or number.
 
-    Parameters
-    ----------
-    name
-        Name of the stream in reports.
-    samples
-        Pairs (features, label), such as a list.
-    n_unlabeled
-        Number of rows of a file that are left out because they have no label.
-    task
-        `"classification"` (labels) or `"regression"` (numbers).
-    target, text
-        Names of the column to predict, and of the bag of words, in a file.
-    kinds
-        `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features.
-    keep, guess
-        Columns of a file that `records` copies; how the target was guessed, if it was.
-    drifts
-        Numbers of samples before each drift.
-    later
-        Further rows of standard input, as they come; they can be read only once.
+    `samples` are pairs (features, label), such as a list, and `later` further rows of standard
+    input, as they come, which can be read only once. `n_unlabeled` rows of a file are left out, as
+    they have no label. `task` is `"classification"` (labels) or `"regression"` (numbers). `target`
+    and `text` name the column of a file to predict, and that of a bag of words; `kinds` has
+    `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features, and `keep`
+    the columns that `records` copies. `guess` is how the target was guessed, if it was, and
+    `drifts` are numbers of samples.
 
-    Examples
-    --------
     >>> from river_amf.evaluation import Stream
     >>> stream = Stream("toy", [({"a": 1.0}, "yes"), ({"a": 2.0}, "no")])
     >>> [y for x, y in stream], stream.n_samples
@@ -133,7 +118,6 @@ class Stream:
         return rows.targets.tolist() if isinstance(rows, TableRows) else [y for _, y in rows]
 
     def __iter__(self) -> Iterator[Sample]:
-        """Yield the samples from the beginning."""
         return itertools.chain(self.samples, itertools.chain.from_iterable(self.later or ()))
 
     def records(self) -> Iterator[Record]:

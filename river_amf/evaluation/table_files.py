@@ -197,10 +197,8 @@ def _format_of(name: str, start: bytes, layout: Layout) -> str:
     for option, value in given(layout).items():
         if option not in allowed:
             raise EvaluationError(f"{option} is for CSV files, but {name} is {kind}")
-        if (
-            option in ("separator", "decimal", "thousands")
-            and len(value.replace(_BLANKS, " ")) != 1
-        ):
+        is_mark = option in ("separator", "decimal", "thousands")
+        if is_mark and len(value.replace(_BLANKS, " ")) != 1:
             raise EvaluationError(f"{option} must be one character, got {value!r}")
     if layout["decimal"] == layout["thousands"]:
         raise EvaluationError(f"decimal and thousands must differ, got {layout['decimal']!r} twice")

@@ -14,9 +14,8 @@ names the datasets that come with river. All streams have labels:
 - `hyperplane_moving`: the two sides of a hyperplane whose 10 weights change by 0.001 per sample and
   reverse direction once in a thousand samples; 4 % of the labels are flipped.
 
-A concept lasts 5 000 samples, each with its own seed; the moving streams drift throughout their
-20 000 samples. The generators' docstrings cite their sources. A bundled dataset whose feature is a
-time has numbers instead: year and month, or day, weekday and hour.
+A concept lasts 5 000 samples, each with its own seed; the moving streams drift throughout their 20
+000 samples. A bundled dataset whose feature is a time has numbers instead.
 """
 
 from __future__ import annotations
@@ -51,14 +50,8 @@ class DriftStream(SyntheticDataset):
         self, name: str, concepts: Sequence[SyntheticDataset], period: int, width: int = 0
     ) -> None:
         first, n_samples = concepts[0], period * len(concepts)
-        super().__init__(  # type: ignore[no-untyped-call]
-            task=first.task,
-            n_features=first.n_features,
-            n_samples=n_samples,
-            # SEA has no number
-            n_classes=2 if first.task == BINARY_CLF else first.n_classes,
-            n_outputs=1,
-        )
+        n_classes = 2 if first.task == BINARY_CLF else first.n_classes  # SEA has no number
+        super().__init__(first.task, first.n_features, n_samples, n_classes, 1)  # type: ignore[no-untyped-call]
         self.name, self.period, self.width = name, period, width
         self.concepts = tuple(concepts)
         self.drifts = tuple(range(period, n_samples, period))
@@ -82,9 +75,7 @@ _sea = functools.partial(synth.SEA, noise=0.1)
 
 
 def _led(n_swapped: int, seed: int) -> SyntheticDataset:
-    return synth.LEDDrift(
-        seed, noise_percentage=0.1, irrelevant_features=True, n_drift_features=n_swapped
-    )
+    return synth.LEDDrift(seed, 0.1, irrelevant_features=True, n_drift_features=n_swapped)
 
 
 def _concepts(make: Callable[..., SyntheticDataset], *variants: int) -> list[SyntheticDataset]:

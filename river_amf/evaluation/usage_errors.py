@@ -35,7 +35,6 @@ def suggest(name: str, names: Sequence[str]) -> str:
 
 
 def error_line(error: BaseException) -> str:
-    """Return the class name of an error, followed by its text if it has any."""
     return f"{type(error).__name__}: {str(error).strip()}".removesuffix(": ")
 
 

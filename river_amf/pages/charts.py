@@ -91,7 +91,6 @@ def trace(name: str, values: pd.Series, look: Look, hover: str, **style: Any) ->
 
 
 def thin_line(x: Iterable[Any], y: Iterable[Any]) -> dict[str, Any]:
-    """Return a thin gray line for comparison."""
     style = {"mode": "lines", "line": {"color": INK, "width": 1}, "hoverinfo": "skip"}
     return {"type": "scatter", "x": [*x], "y": [*y], **style}
 

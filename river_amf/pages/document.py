@@ -68,7 +68,6 @@ class Page:
     key: Mapping[str, Look] = field(default_factory=dict)  # names, and what their lines look like
 
     def save(self, path: str | Path) -> None:
-        """Write the page to an HTML file, which replaces one that exists once it is complete."""
         text = self.html.encode()
         places.replace(os.fspath(path), lambda file: file.write(text))
 
@@ -100,7 +99,6 @@ def _plotly() -> Any:
 
 
 def facts_html(facts: Mapping[str, str]) -> str:
-    """Return names and texts as HTML, below each other."""
     return "<dl>" + "".join(_tag("dt", k) + _tag("dd", v) for k, v in facts.items()) + "</dl>"
 
 

@@ -39,7 +39,6 @@ def calibration(records: Records) -> Figure | None:
 
 
 def labels(records: Records, model: str) -> Figure:
-    """Return precision, recall and support of each label, and the matrix of confusion."""
     report, matrix = records.labels[model], records.confusion[model]
     cells = report.map("{:.3f}".format).assign(support=report["support"].map("{:,}".format))
     rows = [
@@ -68,7 +67,6 @@ def residuals(records: Records) -> Figure | None:
 
 
 def targets(records: Records) -> Figure | None:
-    """Return predictions against targets, of samples drawn from the whole stream."""
     tables = {name: records.points.get(name, pd.DataFrame()) for name in records.colored}
     tables = {name: table for name, table in tables.items() if len(table)}
     if not tables:

@@ -113,7 +113,6 @@ class Records:
 
     @cached_property
     def looks(self) -> dict[str, Look]:
-        """Style of each model, in the order of drawing."""
         scores = {name: float(self.table[self.measure].get(name, math.nan)) for name in self.models}
         naive_baselines = [name for name in self.naive_baselines if name in scores]
         return looks(scores, naive_baselines, smaller_is_better=self.is_regression)

@@ -21,39 +21,30 @@ _UNRANKED = ("n_samples", "us_per_sample", "memory", "coverage", "width", "statu
 class Report(Records):
     """A report of models along one stream, from `report`: a page, and its tables.
 
-    Attributes
-    ----------
-    name, task, window, facts
-        Name of the stream, `"classification"` or `"regression"`, number of samples in the windows
-        of `curves`, and what the page begins with, as texts.
-    table, naive_baselines
-        As in `Comparison`.
-    errors : collection of str
-        Columns of `table` in which smaller values are better.
-    drifts : sequence of int
-        Where the stream drifts, as numbers of samples, if that is part of its definition.
-    curves : DataFrame
-        As in `Comparison`, with more columns: all metrics over the samples so far, as `cumulative
-        ...`; for regressors the quantiles of the residuals in the window, such as `residual 0.5`.
-        `drifts`, how often ADWIN found that errors had grown; `restarts` of trees; and at the end
-        of the window `n_nodes`, `memory` (bytes) and, of forests, `fading_share`. NaN where a model
-        has no such value.
-    columns : DataFrame or None
-        The columns of a file, as `Stream.columns` lists them.
-    relevance, contributions, reliability, labels, confusion, points, latest : dict of DataFrame
-        By name of the model. For forests, `inspection.feature_relevance` at the end of each window,
-        and `inspection.contributions` of the features to the last prediction of each, by the number
-        of the sample; in a pipeline, of what the last step sees. The name of their columns has
-        their unit; those before the third label, which changes it, are left out. For classifiers,
-        the samples in twenty bins of the probability of the predicted label (`n_samples`, its mean
-        as `confidence`, and `accuracy`); `precision`, `recall`, `F1` and `support` of the hundred
-        most frequent labels; and how often labels, in the rows, were predicted as those in the
-        columns, of the twenty most frequent and `(others)`. For regressors, 600 samples drawn at
-        random and the last 200: `sample`, its number from 1, `target`, `prediction`, `lower` and
-        `upper`.
+    `name`, `table`, `curves` and `naive_baselines` are as in `Comparison`; `task` is
+    `"classification"` or `"regression"`, `window` the number of samples in the windows of `curves`,
+    `facts` what the page begins with, as texts, `errors` the columns of `table` in which smaller
+    values are better, `drifts` where the stream drifts by its definition, as numbers of samples,
+    and `columns` is as `Stream.columns`, for a file. `curves` has more columns: all metrics over
+    the samples so far, as `cumulative ...`; for regressors the quantiles of the residuals in the
+    window, such as `residual 0.5`; `drifts`, how often ADWIN found that errors had grown;
+    `restarts` of trees; and at the end of the window `n_nodes`, `memory` (bytes) and, of forests,
+    `fading_share`. NaN where a model has no such value. The other tables are dicts by the name of
+    the model:
 
-    Examples
-    --------
+    - `relevance`, of forests: `inspection.feature_relevance` at the end of each window.
+    - `contributions`, of forests: `inspection.contributions` of the features to the last prediction
+      of each window, by the number of the sample; in a pipeline, of what the last step sees. The
+      name of their columns has their unit; those before the third label, which changes it, are left
+      out.
+    - `reliability`, of classifiers: the samples in twenty bins of the probability of the predicted
+      label (`n_samples`, its mean as `confidence`, and `accuracy`).
+    - `labels`: `precision`, `recall`, `F1` and `support` of the hundred most frequent labels.
+    - `confusion`: how often labels, in the rows, were predicted as those in the columns, of the
+      twenty most frequent and `(others)`.
+    - `points`, `latest`, of regressors: 600 samples drawn at random and the last 200, with
+      `sample`, its number from 1, `target`, `prediction`, `lower` and `upper`.
+
     >>> from river_amf import evaluation
     >>> report = evaluation.report("Bananas", ["amf"], limit=900)
     >>> report.table.index.tolist(), len(report.curves), report.window
@@ -84,8 +75,6 @@ class Report(Records):
     def save(self, path: str | Path) -> None:
         """Write the page to an HTML file that needs no network; ImportError without plotly.
 
-        Examples
-        --------
         >>> import pathlib, tempfile
         >>> from river_amf import evaluation
         >>> path = pathlib.Path(tempfile.mkdtemp(), "bananas.html")
@@ -198,7 +187,6 @@ def _of_labels(records: Records) -> list[Section]:
 
 
 def _of_targets(records: Records) -> list[Section]:
-    """Return the sections on the predictions of regressors."""
     coverage = along.curves(records, "coverage", f"Coverage {_in_windows(records)}", level=LEVEL)
     width = along.curves(records, "width", f"Width {_in_windows(records)}", is_clipped=True)
     latest = _of_each(records, records.latest, predictions.intervals)
