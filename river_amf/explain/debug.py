@@ -137,7 +137,6 @@ def _of_target(
 
 
 def _contributions(forest: Ensemble, x: dict[Any, Any], outputs: ExpertOutputs) -> Tables:
-    """Return the table of the largest contributions to the prediction, under its title."""
     title, parts = "Contributions (they sum to the prediction)", contributions_of(forest, x, None)
     if forest._task != REGRESSION:
         label = short(max(outputs.answer, key=lambda label: outputs.answer[label]))

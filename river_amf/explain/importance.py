@@ -21,25 +21,13 @@ def feature_relevance(model: Any) -> pd.Series:
 
     In a classifier it is Goodman and Kruskal's tau[^1]: the part of the label's variance that lies
     between the categories, or 16 equal parts of a numeric feature's range, minus what is expected
-    by chance; for a number the correlation ratio eta^2, if that is larger.
+    by chance; for a number the correlation ratio eta^2, if that is larger. In a regressor it is
+    that part of the target's variance; for a number the squared correlation, if that is larger. All
+    are averages over about the last 400 samples. The model must have `split_intensity="relevance"`,
+    else ValueError.
 
-    In a regressor it is that part of the target's variance; for a number the squared correlation,
-    if that is larger. All are averages over about the last 400 samples.
+    The series has a float for each feature, in order of first appearance, by name within a row.
 
-    Parameters
-    ----------
-    model
-        A forest with `split_intensity="relevance"`, or a fitted estimator of `river_amf.sklearn`
-        with one, else ValueError.
-
-    Returns
-    -------
-    Series of length n_features
-        The relevances, as floats named `relevance` and indexed by feature, in order of first
-        appearance, by name within a row. Empty before the first sample.
-
-    Examples
-    --------
     >>> from river_amf import AdaptiveAMFClassifier, inspection
     >>> model = AdaptiveAMFClassifier(seed=1)
     >>> for i in range(500):
@@ -49,10 +37,7 @@ def feature_relevance(model: Any) -> pd.Series:
     signal    1.0
     Name: relevance, dtype: float64
 
-    References
-    ----------
-    [^1]: Goodman, L. A., & Kruskal, W. H. (1954). Measures of association for cross
-          classifications. Journal of the American Statistical Association, 49(268), 732-764.
+    [^1]: [Goodman, Kruskal (1954)](https://doi.org/10.1080/01621459.1954.10501231)
     """
     forest = forest_of(model)
     if forest.split_intensity != "relevance":
@@ -74,31 +59,19 @@ def feature_importance(model: Any) -> pd.DataFrame:
     """Return the contribution of each feature to the trees, in several measures.
 
     Mondrian trees draw their splits without looking at labels or targets, so a feature that is
-    split often need not matter.
+    split often need not matter. One row per feature, in order of first appearance, by name within a
+    row. The first three columns sum to 1, or are 0 before the first split; they are sums over the
+    trees.
 
-    Parameters
-    ----------
-    model
-        A forest, or a fitted estimator of `river_amf.sklearn` with one.
+    - `splits`: share of the splits on the feature.
+    - `mass`: share of the mass that these splits pass on to the nodes below them, where each node
+      counts by the fraction of the tree's samples in its cell (see `path`).
+    - `impurity`: share of the decrease of impurity from a node to its children, with nodes weighted
+      as in `mass`. Impurity is the Gini impurity of the labels, or the variance of the targets (or
+      residuals of the trend). This is the importance of random forests in scikit-learn, except that
+      splits which aggregation ignores do not count.
+    - `relevance`: as from `feature_relevance`, not a share; NaN with another split intensity.
 
-    Returns
-    -------
-    DataFrame of shape (n_features, 4)
-        One row per feature, in order of first appearance, by name within a row. The first three
-        columns sum to 1, or are 0 before the first split; they are sums over the trees, which all
-        have the same weight.
-
-        - `splits`: share of the splits on the feature.
-        - `mass`: share of the mass that these splits pass on to the nodes below them, where each
-          node counts by the fraction of the tree's samples in its cell (see `path`).
-        - `impurity`: share of the decrease of impurity from a node to its children, with nodes
-          weighted as in `mass`. Impurity is the Gini impurity of the labels, or the variance of the
-          targets (or residuals of the trend). This is the importance of random forests in
-          scikit-learn, except that splits which aggregation ignores do not count.
-        - `relevance`: as from `feature_relevance`, not a share; NaN with another split intensity.
-
-    Examples
-    --------
     >>> from river_amf import AMFClassifier, inspection
     >>> model = AMFClassifier(seed=1)
     >>> for i in range(500):

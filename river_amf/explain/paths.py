@@ -1,8 +1,4 @@
-"""The path of a sample down a tree, and the predictions of the nodes alone.
-
-A kernel records the path (`kernels.learning`): at each node the share sigma(r_v) that the node
-takes of the remaining mass (DESIGN.md: prediction).
-"""
+"""The path of a sample down a tree, and the predictions of the nodes (DESIGN.md: prediction)."""
 
 from __future__ import annotations
 
@@ -26,7 +22,6 @@ _FADED_MEAN = layout.FADED_COUNTS + layout.MEAN
 
 
 def check_tree(n_trees: int, tree: Any) -> int:
-    """Return the index of a tree as an int, or raise TypeError or IndexError."""
     index = operator.index(tree)
     if not 0 <= index < n_trees:
         raise IndexError(f"tree must be between 0 and {n_trees - 1}, got {index}")

@@ -24,39 +24,26 @@ _OF_STEPS = ("node", "depth", "feature", "threshold", "categories_left", "value"
 
 
 def node_table(model: Any, tree: int = 0) -> pd.DataFrame:
-    """Return the nodes of one tree as a table.
+    """Return the nodes of one tree as a table, by its index from 0 (else IndexError).
 
-    Parameters
-    ----------
-    model
-        The forest, or a fitted estimator of `river_amf.sklearn` with one.
-    tree
-        Index of the tree, from 0, else IndexError.
+    One row per node (none before the first sample), with these columns:
 
-    Returns
-    -------
-    DataFrame of shape (n_nodes, n_columns)
-        One row per node (none before the first sample), with these columns:
+    - `node`, `parent`, `left`, `right`: numbers of the node, its parent and its children, or -1.
+    - `depth`: number of splits above the node.
+    - `feature`: name of the feature that the node splits, None for a leaf.
+    - `threshold`: values <= threshold go left; NaN for a leaf. For a categorical feature, each tree
+      gives each category a number in [0, 1).
+    - `time`: creation time of the node in the Mondrian process; 0 for the root.
+    - `n_samples`: sum of the weights of the samples in the node's cell.
+    - `log_odds`: log-odds of the node's prediction against those below it; NaN for a leaf.
+    - `counts`: dict from each label seen by the forest to its weight in the cell. A regressor has
+      instead `mean` and `std`, the weighted mean and standard deviation of the targets in the cell;
+      with a trend, trees with odd indices have the figures of residuals.
+    - `range_min`, `range_max`: dicts from feature to value that describe the box of the cell's
+      samples, without features that have no value in the cell.
+    - `categories_left`: for a categorical split, the set of categories seen so far that go left,
+      with `"(missing)"` for a missing value; otherwise None.
 
-        - `node`, `parent`, `left`, `right`: numbers of the node, its parent and its children; -1
-          where there is none.
-        - `depth`: number of splits above the node.
-        - `feature`: name of the feature that the node splits, None for a leaf.
-        - `threshold`: values <= threshold go left; NaN for a leaf. For a categorical feature, each
-          tree gives each category a number in [0, 1).
-        - `time`: creation time of the node in the Mondrian process; 0 for the root.
-        - `n_samples`: sum of the weights of the samples in the node's cell.
-        - `log_odds`: log-odds of the node's prediction against those below it; NaN for a leaf.
-        - `counts`: dict from each label seen by the forest to its weight in the cell. A regressor
-          has instead `mean` and `std`, the weighted mean and standard deviation of the targets in
-          the cell; with a trend, trees with odd indices have the figures of residuals.
-        - `range_min`, `range_max`: dicts from feature to value that describe the box of the cell's
-          samples, without features that have no value in the cell.
-        - `categories_left`: for a categorical split, the set of categories seen so far that go
-          left, with `"(missing)"` for a missing value; otherwise None.
-
-    Examples
-    --------
     >>> from river_amf import AMFClassifier, inspection
     >>> model = AMFClassifier(n_estimators=1, seed=1)
     >>> for x, y in [({"length": 1.0}, "short"), ({"length": 4.0}, "long")]:
@@ -99,41 +86,28 @@ def _node_table(forest: Ensemble, tree: int) -> pd.DataFrame:
 def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
     """Return the path of a sample down one tree, and the part of each node in the prediction.
 
-    Parameters
-    ----------
-    model, tree
-        As in `node_table`.
-    x
-        Features, as in `learn_one`.
+    One row per node from the root to the leaf (none before the first sample). Where a number is
+    missing, the path has two branches; that to the side with more samples comes first, down to its
+    leaf. `node`, `depth`, `feature`, `threshold`, `categories_left`, `n_samples`, and `counts` or
+    `mean` and `std` are as in `node_table`. The other columns are:
 
-    Returns
-    -------
-    DataFrame of shape (n_nodes_on_path, n_columns)
-        One row per node from the root to the leaf (none before the first sample). Where a number is
-        missing, the path has two branches; that to the side with more samples comes first, down to
-        its leaf. `node`, `depth`, `feature`, `threshold`, `categories_left`, `n_samples`, and
-        `counts` or `mean` and `std` are as in `node_table`. The other columns are:
+    - `value`: value of the feature in `x`; None if it is missing, and at the leaf.
+    - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. A missing number
+      goes `"both"` ways, in shares of the samples there (only to the side with more samples once
+      there are many branches, and nowhere if hardly any mass is left), or as if it were just below
+      the only value so far; a value far outside the range goes where the nearest end of the range
+      goes.
+    - `share`: the node's share of the mass left by the nodes above it; 1 at the leaf. Without
+      aggregation, it is 0 above the leaf.
+    - `mass`: the node's part of the total mass of 1. The tree predicts the sum over the nodes of
+      `mass` times `proba`, or `mass` times `estimate`.
+    - `proba`: dict from each label seen by the forest to its probability by the node alone, with
+      fading a mixture. If `n_classes` is given, classes not seen yet have the remaining
+      probability.
+    - `estimate`, of a regressor, instead of `proba`: the target by the node alone, the mean of its
+      cell drawn toward the estimate of its parent, as by one more sample; with fading a mixture,
+      and with a trend that of residuals in trees with odd indices.
 
-        - `value`: value of the feature in `x`; None if it is missing, and at the leaf.
-        - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. A missing
-          number goes `"both"` ways, in shares of the samples there (only to the side with more
-          samples once there are many branches, and nowhere if hardly any mass is left), or as if
-          it were just below the only value so far; a value far outside the range goes where the
-          nearest end of the range goes.
-        - `share`: the node's share of the mass left by the nodes above it; 1 at the leaf. Without
-          aggregation, it is 0 above the leaf.
-        - `mass`: the node's part of the total mass of 1. The tree predicts the sum over the nodes
-          of `mass` times `proba`, or `mass` times `estimate`.
-        - `proba`: dict from each label seen by the forest to its probability by the node alone.
-          With fading, this is the mixture of plain and faded counts. If `n_classes` is given,
-          classes not seen yet have the remaining probability.
-        - `estimate`, of a regressor, instead of `proba`: the target by the node alone, the mean of
-          its cell drawn toward the estimate of its parent, as by one more sample. With fading, it
-          is the mixture of two such estimates; with a trend, that of residuals in trees with odd
-          indices.
-
-    Examples
-    --------
     >>> from river_amf import AMFClassifier, inspection
     >>> model = AMFClassifier(n_estimators=1, seed=1)
     >>> for length, label in [(1.0, "short"), (1.5, "short"), (4.0, "long"), (4.5, "long")]:

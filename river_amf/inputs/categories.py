@@ -39,7 +39,6 @@ class Categories:
 
     @property
     def n_free(self) -> int:
-        """How many more categories there may be."""
         return 2**53 if self.bound is None else self.bound - len(self.codes)
 
     @property

@@ -33,7 +33,6 @@ class NewCategory(NamedTuple):
 
 
 def is_there(column: Column) -> Mask:
-    """Return in which rows a column has a value."""
     if column.numbers is not None:
         return ~np.isnan(column.numbers)
     return _by_value(column, [not is_missing(value) for value in column.values])

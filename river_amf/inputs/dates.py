@@ -20,32 +20,16 @@ _DAY = 86_400_000_000  # microseconds
 def date_features(x: Any, parse_dates: Collection[Hashable] = ()) -> Any:
     """Replace dates by numbers: a tree cannot split a date, but it can split a weekday or a month.
 
-    A date `day` becomes `day.weekday` (0 is Monday), `day.month`, `day.day_of_year`, and
-    `day.days` since 1970-01-01. If its type has a time, `day.days` has a fraction, and there is
-    `day.hour`, both in the date's own time zone.
+    A date `day` becomes `day.weekday` (0 is Monday), `day.month`, `day.day_of_year`, and `day.days`
+    since 1970-01-01. If its type has a time, `day.days` has a fraction, and there is `day.hour`,
+    both in the date's own time zone. All other features stay as they are. A missing date adds
+    nothing to a dict, and missing numbers to a dataframe.
 
-    Parameters
-    ----------
-    x
-        A dict of features, or a dataframe of any library that narwhals supports; text stays text.
-    parse_dates
-        Names of features whose text is a date all the same, as in `"2024-05-17T13:30:00Z"`.
+    `x` is a dict of features, or a dataframe of any library that narwhals supports (else
+    TypeError), in which text stays text, but for that of the features `parse_dates`, as in
+    `"2024-05-17T13:30:00Z"`. ValueError is raised if such a text is no date, or if there is a
+    feature of the name of a new one.
 
-    Returns
-    -------
-    dict or dataframe
-        The features; those that are not dates stay as they are. A missing date adds nothing to a
-        dict, and missing numbers to a dataframe.
-
-    Raises
-    ------
-    TypeError
-        If `x` is neither.
-    ValueError
-        If there is a feature of the name of a new one; if text in `parse_dates` is no date.
-
-    Examples
-    --------
     >>> import datetime
     >>> from river_amf import AMFRegressor, date_features
     >>> date_features({"day": datetime.date(2024, 5, 17), "shop": "north"})
@@ -130,7 +114,6 @@ def _of_column(column: nw.Series[Any]) -> list[nw.Series[Any]]:
 
 
 def _of_objects(column: nw.Series[Any], values: list[Any]) -> list[nw.Series[Any]]:
-    """Return the same for a column with these objects."""
     dates = [None if is_missing(value) else value for value in values]
     if not any(map(is_date, dates)) or not all(date is None or is_date(date) for date in dates):
         return []

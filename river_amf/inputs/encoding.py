@@ -67,7 +67,6 @@ class EncodedSample:
         return self._all[self._start + 1 :][: 2 * n_words].reshape(-1, 2)
 
     def hold(self, row: Sequence[float], words: Iterable[tuple[int, float]] = ()) -> None:
-        """Hold a row of values, and words in any order."""
         self.source = None
         flat = [*itertools.chain.from_iterable(sorted(words))]  # for sums in a definite order
         stop = self._start + 1 + len(flat)

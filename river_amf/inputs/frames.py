@@ -15,16 +15,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from river_amf.inputs import kinds
 from river_amf.inputs.invalid import in_row
-from river_amf.inputs.kinds import (
-    EXACT,
-    LARGEST_WEIGHT,
-    as_category,
-    check_weight,
-    is_zero,
-    plain,
-    shown,
-)
+from river_amf.inputs.kinds import as_category, check_weight, plain, shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +134,7 @@ def factorize(name: Hashable, values: list[Any]) -> Column:
     import pandas as pd
 
     types = set(map(type, values))
-    if not types <= EXACT:
+    if not types <= kinds.EXACT:
         values = [*map(plain, values)]
     if types == {str}:
         codes, texts = pd.factorize(as_objects(values))
@@ -154,7 +147,6 @@ def factorize(name: Hashable, values: list[Any]) -> Column:
 
 
 def as_objects(values: list[Any]) -> NDArray[Any]:
-    """Return values of any type, as they are, as an array."""
     return np.fromiter(values, object, len(values))
 
 
@@ -179,7 +171,7 @@ def read_weights(w: Any, n_rows: int) -> NDArray[np.float64]:
     if not isinstance(values, list):
         with np.errstate(over="ignore"):
             weights: NDArray[np.float64] = values.astype(np.float64)
-        if ((weights >= 0.0) & (weights <= LARGEST_WEIGHT)).all():
+        if ((weights >= 0.0) & (weights <= kinds.LARGEST_WEIGHT)).all():
             return weights
     checked = (in_row(row, check_weight, value) for row, value in enumerate(values))
     return np.fromiter(checked, np.float64, n_rows)
@@ -248,7 +240,6 @@ def unmasked(values: Any) -> Any:
 
 
 def is_matrix(X: Any) -> bool:
-    """Return whether X is a sparse matrix or array of scipy."""
     scipy = sys.modules.get("scipy.sparse")  # if it is one, scipy has been imported
     return scipy is not None and bool(scipy.issparse(X))
 
@@ -292,7 +283,7 @@ def _read_frame(frame: nw.DataFrame[Any]) -> list[dict[Hashable, Any]]:
         numbers = column.numbers
         for row in range(len(frame)) if numbers is None else np.flatnonzero(numbers).tolist():
             value = column.at(row)
-            if not is_zero(value):
+            if not kinds.is_zero(value):
                 samples[row][column.name] = value
     return samples
 

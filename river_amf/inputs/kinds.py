@@ -102,7 +102,6 @@ def _is_time(value: object) -> bool:
 
 
 def is_date(value: object) -> bool:
-    """Return whether a value is a date, with or without a time."""
     return isinstance(value, dt.date | np.datetime64)
 
 

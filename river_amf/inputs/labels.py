@@ -127,7 +127,6 @@ class Targets:
         return None
 
     def read(self, y: Any) -> float:
-        """Return a target as a float; raise if it is not valid."""
         return as_target(y)
 
     def find(self, y: Any) -> float | None:
@@ -170,7 +169,6 @@ class Targets:
 
 
 def as_target(y: Any) -> float:
-    """Return a target as a float, or raise TypeError or ValueError."""
     if type(y) not in PLAIN_NUMBERS and not is_real(y):
         if is_missing(y):
             raise InvalidValue(f"y must be a finite number, got {shown(y)}, which is missing")

@@ -1,8 +1,4 @@
-"""Values of the wrong kind that count as missing: which they are, and a warning for each feature.
-
-With `on_mismatch="missing"` a number for a categorical feature, or a category for a numeric one, is
-missing. The first value settles the kind, unless it is a text that means missing.
-"""
+"""Values of the wrong kind that count as missing, with a warning (DESIGN.md: kinds)."""
 
 from __future__ import annotations
 
@@ -19,12 +15,8 @@ MISSING_TEXTS = frozenset(_MISSING)
 
 
 class MismatchWarning(UserWarning):
-    """Given when a value of the wrong kind counts as missing, with `on_mismatch="missing"`.
+    """A value of the wrong kind counts as missing (`on_mismatch`); once for each feature.
 
-    There is one for each feature of a model; copies and loaded models warn anew.
-
-    Examples
-    --------
     >>> import warnings
     >>> from river_amf import MismatchWarning
     >>> warnings.simplefilter("ignore", MismatchWarning)

@@ -1,7 +1,6 @@
 """The schema of a forest: features, categories and words, and labels or the origin of targets.
 
-Names of features may be any hashable. All checks come before any change, so a sample that is
-rejected leaves no trace.
+All checks come before any change, so a sample that is rejected leaves no trace.
 """
 
 from __future__ import annotations
@@ -14,26 +13,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from river_amf.inputs import encoding, kinds
 from river_amf.inputs.categories import Categories
 from river_amf.inputs.cautions import IGNORED, warn_of_ignored, warn_of_unknown
-from river_amf.inputs.encoding import (
-    EncodedSample,
-    Encoder,
-    column_order,
-    row_encoder,
-    word_encoder,
-)
+from river_amf.inputs.encoding import EncodedSample, Encoder, column_order
 from river_amf.inputs.invalid import InvalidValue
-from river_amf.inputs.kinds import (
-    PLAIN_NUMBERS,
-    as_dict,
-    as_number,
-    is_missing,
-    is_number,
-    is_zero,
-    plain,
-    shown,
-)
+from river_amf.inputs.kinds import as_number, is_missing, is_number, plain, shown
 from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.mismatch import MISSING_TEXTS, Mismatches, warn_of_mismatches
 
@@ -63,15 +48,10 @@ class Reading(NamedTuple):
 class Schema:
     """The columns of the features seen so far, the codes of their categories, and the labels."""
 
-    # The first value of a feature that is not missing decides whether it is numeric or categorical
-    # (if values of the wrong kind count as missing, `MISSING_TEXTS` do not). Columns are numbered
-    # in order of first appearance, and so are the categories of a feature, up to their bound. In an
-    # encoded row, missing values are NaN. New features make a new schema, which shares the dicts of
-    # labels, words and categories; these only grow, so that `undo` can take away what was added.
-    #
-    # With `max_split_words`, an absent number is 0, and a numeric feature is a word: it has a slot
-    # in the vocabulary, and a column once the kernels have chosen it. A sample costs by the
-    # features that it has. Categories that it lacks are missing, as ever.
+    # Columns are numbered in order of first appearance, and so are the categories of a feature, up
+    # to their bound (DESIGN.md: categories, kinds, words). In an encoded row, missing values are
+    # NaN. New features make a new schema, which shares the dicts of labels, words and categories;
+    # these only grow, so that `undo` can take away what was added.
 
     encode: Encoder  # encodes a sample in the common cases, where nothing is new, or returns None
 
@@ -101,7 +81,6 @@ class Schema:
         self._prepare()
 
     def replacing(self, **changed: Any) -> Self:
-        """Return a schema of which some attributes differ."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__ | changed)
         twin._prepare()
@@ -112,10 +91,10 @@ class Schema:
         codes = {name: coding.codes for name, coding in self._categories.items()}
         if self.words is None:
             self.sample = EncodedSample(len(self))
-            self.encode = row_encoder(self._columns, codes, self.sample)
+            self.encode = encoding.row_encoder(self._columns, codes, self.sample)
         else:
             self.sample = EncodedSample(len(self), _FEW_WORDS)
-            self.encode = word_encoder(self._columns, codes, self.words, self.sample)
+            self.encode = encoding.word_encoder(self._columns, codes, self.words, self.sample)
         self.bounded = [
             (self._columns[name], coding)
             for name, coding in self._categories.items()
@@ -143,7 +122,6 @@ class Schema:
 
     @property
     def n_free(self) -> int:
-        """How many more features there may be."""
         n_numeric = len(self) - len(self._categories) if self.words is None else len(self.words)
         return self._max_features - n_numeric - len(self._categories)
 
@@ -201,7 +179,7 @@ class Schema:
         """Encode a sample for which `encode` has returned None."""
         ignores_new = () if self.words is None else (True,)
         if type(x) is not dict or ignores_new:
-            sample = self.encode(as_dict(x), *ignores_new)
+            sample = self.encode(kinds.as_dict(x), *ignores_new)
             if sample is not None:
                 return sample
         warn_of_unknown(x, self)
@@ -218,7 +196,7 @@ class Schema:
         """Encode one value of a feature, or raise TypeError or ValueError."""
         # If values of the wrong kind count as missing, one is added to `mismatches`.
         coding = self._categories.get(name)
-        is_plain = type(value) in PLAIN_NUMBERS
+        is_plain = type(value) in kinds.PLAIN_NUMBERS
         if not is_plain and type(value) is not str:
             value = plain(value)
             if is_missing(value):
@@ -312,13 +290,13 @@ class Schema:
 
     def _items(self, x: Any) -> Iterable[tuple[Hashable, Any]]:
         """Return the features of a sample that may be present, with their values."""
-        items = as_dict(x).items()
-        return items if self.words is None else [i for i in items if not is_zero(i[1])]
+        items = kinds.as_dict(x).items()
+        return items if self.words is None else [i for i in items if not kinds.is_zero(i[1])]
 
     def _read_numbers(self, x: Any) -> Reading | None:
         """Read a sample of plain numbers, of which some may be new words; None for any other."""
-        kinds = set(map(type, x.values())) if type(x) is dict else {object}
-        if not kinds <= PLAIN_NUMBERS:
+        types = set(map(type, x.values())) if type(x) is dict else {object}
+        if not types <= kinds.PLAIN_NUMBERS:
             return None
         try:
             numbers = {name: float(value) for name, value in x.items()}

@@ -1,7 +1,7 @@
 """Texts in tables as numbers, booleans and dates, as people write them.
 
-Each function takes a series of texts, of which none is missing, and a layout: `decimal`,
-`thousands`, `date_format` and `day_first`. A text of another kind is missing in the result.
+Functions take a series of texts, of which none is missing, and a `Layout`. A text of another kind
+is missing in the result.
 """
 
 from __future__ import annotations
@@ -116,5 +116,4 @@ def _parse(texts: pd.Series, form: str) -> pd.Series:
 
 
 def booleans(texts: pd.Series) -> pd.Series:
-    """Return texts as booleans, missing where they are none."""
     return texts.str.lower().map({"true": True, "false": False})

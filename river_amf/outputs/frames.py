@@ -20,7 +20,6 @@ from river_amf.inputs.kinds import is_missing, shown
 def proba_frame(
     frame: nw.DataFrame[Any], labels: list[Hashable], proba: NDArray[np.float64]
 ) -> Any:
-    """Return probabilities as a dataframe of the same library as `frame`, by label."""
     import pandas as pd
 
     if is_pandas(frame):

@@ -35,7 +35,6 @@ def voter_probabilities(arena: Arena, outputs: ExpertOutputs) -> NDArray[np.floa
 
 
 def learns_residual(arena: Arena, tree: int) -> bool:
-    """Return whether a tree learns the residual of the trend instead of the target."""
     return bool(arena.capacities["tree_target"] > 1 and tree % 2 == 1)
 
 

@@ -1,8 +1,7 @@
-"""Models in files: `save` and `load`.
+"""Models in files: `save` and `load`. A loaded model predicts and learns exactly as the saved one.
 
-A loaded model behaves exactly like the one that was saved, in its predictions and in everything
-that it learns from then on. Loading runs no code from the file: an untrusted one can cause an error
-or bad predictions, but nothing worse.
+Loading runs no code from the file: an untrusted one can cause an error or bad predictions, but
+nothing worse.
 """
 
 from __future__ import annotations
@@ -65,8 +64,7 @@ class Saved:
         >>> import io, river_amf
         >>> file = io.BytesIO()
         >>> river_amf.AMFClassifier(seed=7).save(file)
-        >>> _ = file.seek(0)
-        >>> river_amf.AMFClassifier.load(file).seed
+        >>> river_amf.AMFClassifier.load(io.BytesIO(file.getvalue())).seed
         7
         """
         model = load(path)
@@ -77,29 +75,17 @@ class Saved:
 
 
 def save(model: Any, path: _Place) -> None:
-    """Save a model to a file.
+    """Save a model, a forest of this package, to a file.
 
-    An existing file is replaced once the new one is complete. An open file is written at its
-    position. Equal models give equal files.
+    `path` is that of the file (suggested extension `.amf`), or a file open for writing in binary
+    mode, which is written at its position. An existing file is replaced once the new one is
+    complete. Equal models give equal files. OSError is raised if the file cannot be written,
+    TypeError or ValueError if files cannot hold the model or one of its values.
 
     Labels, categories and names of features may be str, bool, int, float, None, bytes, numpy
     scalars, dates, times or durations of `datetime` (naive, in UTC or at a fixed offset), or tuples
     of these; values of subclasses, such as members of a `StrEnum`, come back as what they hold.
 
-    Parameters
-    ----------
-    model
-        A forest of this package, trained or not.
-    path
-        Path of the file (suggested extension `.amf`), or a file open for writing in binary mode.
-
-    Raises
-    ------
-    OSError, TypeError, ValueError
-        If the file cannot be written; if files cannot hold the model or one of its values.
-
-    Examples
-    --------
     >>> import os, tempfile, river_amf
     >>> path = os.path.join(tempfile.mkdtemp(), "model.amf")
     >>> river_amf.save(river_amf.AMFClassifier(seed=7), path)
@@ -136,27 +122,14 @@ def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
 def load(path: _Place) -> Any:
     """Load a model of any class from a file, which predicts and learns exactly like the saved one.
 
-    No code from a file is run, and every index in it is checked. An open file is read from its
-    position to its end.
+    No code from the file is run, and every index in it is checked. A file open for reading in
+    binary mode is read from its position to its end. OSError is raised if it cannot be read,
+    FileError (a `ValueError`) if it is no such file, is damaged or has a later format.
 
-    Parameters
-    ----------
-    path
-        Path of a file written by `save`, or a file open for reading in binary mode.
-
-    Raises
-    ------
-    FileError, OSError
-        If it is no such file, is damaged or has a later format (a `ValueError`); if it cannot be
-        read.
-
-    Examples
-    --------
     >>> import io, river_amf
     >>> file = io.BytesIO()
     >>> river_amf.AMFClassifier(seed=2).save(file)
-    >>> _ = file.seek(0)
-    >>> river_amf.load(file).seed
+    >>> river_amf.load(io.BytesIO(file.getvalue())).seed
     2
     """
     return load_with_header(path)[0]

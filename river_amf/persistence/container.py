@@ -3,8 +3,7 @@
 A member `header.json`, an object in ASCII, has `format` (an integer from 1), `river_amf` (the
 version that wrote the file), `arrays` (their names), and everything that is not in the arrays. A
 member NAME.npy is an array of the table `layout.FIELDS`. Members are stored uncompressed, with one
-timestamp, so that equal models give equal files. Entries, parameters and arrays that a header lacks
-get their defaults.
+timestamp, so that equal models give equal files. What a header lacks gets its default.
 """
 
 from __future__ import annotations

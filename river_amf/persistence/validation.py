@@ -1,9 +1,6 @@
-"""Checks of arrays from outside, before the kernels trust them.
+"""Checks of arrays from outside, before the kernels trust them (DESIGN.md: the arena).
 
-A wrong index would make compiled code read and write outside its arrays or loop forever. So each
-number that kernels use as an index is checked once, when a file is read, and counts are checked for
-numbers that no sum of weights can be. All other numbers may be wrong, NaN or infinite, and give
-wrong predictions, but nothing worse.
+A wrong index would make compiled code read and write outside its arrays or loop forever.
 """
 
 from __future__ import annotations
@@ -146,7 +143,6 @@ def _check_features(arrays: dict[str, Array], columns: Array) -> None:
 
 
 def _check_links(nodes: Array, root: int) -> None:
-    """Check that the nodes form one binary tree."""
     left, right, parent = (nodes[name].astype(np.intp) for name in ("left", "right", "parent"))
     inner = np.flatnonzero(left != NONE)
     children = np.concatenate([left[inner], right[inner]])

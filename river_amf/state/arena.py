@@ -1,9 +1,4 @@
-"""The memory of a forest: the arena that holds its arrays.
-
-The kernels fill the arrays but never allocate them. To grow, a new arena is made, which shares the
-arrays that stay. The engine replaces the old one in one step, so no signal or lack of memory leaves
-a forest between two sizes.
-"""
+"""The memory of a forest: the arena that holds its arrays (DESIGN.md: the arena, capacity)."""
 
 from __future__ import annotations
 
@@ -66,7 +61,8 @@ class Arena:
         """Take over the arrays of a copy, and create those that are not part of it."""
         capacities = capacities or {}
         for name, array in arrays.items():
-            capacities.update(_named_lengths(name, array))
+            lengths = zip(FIELDS[name].axes, array.shape, strict=True)
+            capacities.update({axis: n for axis, n in lengths if isinstance(axis, str)})
         # no copied array has voters, votes, scores or inputs
         settings = arrays["settings"]
         capacities |= layout.lengths_of_experts(settings, capacities["tree"])
@@ -134,7 +130,6 @@ class Arena:
 
     @property
     def arrays(self) -> tuple[Array, ...]:
-        """All arrays, in the order of `FIELDS`."""
         return tuple(getattr(self, name) for name in FIELDS)
 
     @property
@@ -150,7 +145,6 @@ class Arena:
         return {"node": n_nodes, "box": n_boxes, "row": int(self.counters["n_rows"][0])}
 
     def resized(self, **capacities: int) -> Arena:
-        """Return an arena with other lengths of some axes."""
         return self.replacing(self._resized_arrays(capacities), capacities)
 
     def _resized_arrays(self, capacities: dict[str, int]) -> dict[str, Array]:
@@ -191,7 +185,6 @@ class Arena:
         return bool(self.counters["n_waiting"][0] and self.counters["usual_back"][0])
 
     def without_pending(self) -> Arena:
-        """Return an arena without any predictions that wait for labels."""
         counters = self.counters.copy()
         for name, _ in layout.PENDING_COUNTERS:
             counters[name] = 0
@@ -419,18 +412,12 @@ class Arena:
 
 
 def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Array) -> Arena:
-    """Return the arena of a forest that has not learned any samples."""
-    capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
-    capacities = layout.lengths_of_classes(settings, int(settings["n_classes"][0]))
-    capacities |= layout.lengths_of_features(settings, 0)
-    capacities |= layout.lengths_of_experts(settings, len(trees))
-    capacities |= layout.lengths_of_categorical(settings, 0)
-    capacities |= layout.lengths_of_words(settings, int(settings["n_words"][0]))
-    capacities |= layout.lengths_of_inputs(settings, 0)
-    capacities |= {"node": capacity, "box": capacity // 2, "place": 1, "pending": 0}
-    capacities["row"] = 0 if settings["split_pure"][0] else _FIRST_ROWS
     counters = np.zeros(1, layout.COUNTERS)
     counters["newest_weight"] = 1.0
+    capacity = min(_FIRST_NODES, int(settings["max_nodes"][0]))
+    capacities = layout.lengths_in_use(settings, counters, trees)
+    capacities |= {"node": capacity, "box": capacity // 2}
+    capacities["row"] = 0 if settings["split_pure"][0] else _FIRST_ROWS
     given = {"settings": settings, "counters": counters, "trees": trees}
     given |= {"linear_models": linear_models, "trends": trends}
     return Arena(given, capacities)
@@ -453,14 +440,7 @@ def defaults(lengths: dict[str, int], names: Iterable[str]) -> dict[str, Array]:
     return {name: _filled(field, shapes[name]) for name, field in fields.items()}
 
 
-def _named_lengths(name: str, array: Array) -> dict[str, int]:
-    """Return the lengths of the named axes of an array."""
-    pairs = zip(FIELDS[name].axes, array.shape, strict=True)
-    return {axis: length for axis, length in pairs if isinstance(axis, str)}
-
-
 def _filled(field: Field, shape: tuple[int, ...]) -> Array:
-    """Return an array with the fill of its field."""
     return np.full(shape, field.fill, field.dtype) if field.fill else np.zeros(shape, field.dtype)
 
 

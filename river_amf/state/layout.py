@@ -12,7 +12,6 @@ MISSING_CODE = 2**32 - 1  # of the category that a missing value is
 
 
 def _record(*fields: tuple[str, str]) -> np.dtype[Any]:
-    """Return the dtype of a record."""
     return np.dtype([*fields], align=True)
 
 
@@ -233,7 +232,6 @@ _EXTRAS = "learns_vote", "relevance", "n_linear_models", "n_words", "fades", "sc
 
 
 def kind_of(settings: Any) -> int:
-    """Return the kind of a forest, given the record of its settings."""
     if settings["is_regression"]:
         return REGRESSOR
     return CLASSIFIER if any(settings[name] for name in _EXTRAS) else PLAIN_CLASSIFIER
@@ -300,11 +298,9 @@ class Field(NamedTuple):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of one entry."""
         return int(np.dtype(self.dtype).itemsize)
 
     def shape(self, lengths: dict[str, int]) -> tuple[int, ...]:
-        """Return its shape, given the length of each axis."""
         return tuple(axis if isinstance(axis, int) else lengths[axis] for axis in self.axes)
 
 
@@ -476,7 +472,6 @@ BLOCK = np.dtype(
 def shapes(
     lengths: dict[str, int], fields: dict[str, Field] = FIELDS
 ) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each array of a forest, given the length of each axis."""
     return {name: field.shape(lengths) for name, field in fields.items()}
 
 
@@ -545,7 +540,6 @@ def lengths_of_inputs(settings: Array, n_inputs: int) -> dict[str, int]:
 
 
 def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
-    """Return the lengths of the axes that depend on the number of features."""
     has_experts = bool(settings["n_linear_models"][0])
     n_terms = min(n_features, MOST_TERMS) if has_experts else 0
     n_cosines = int(settings["n_cosines"][0])
@@ -574,7 +568,6 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
 
 
 def lengths_of_categorical(settings: Array, n_categorical: int) -> dict[str, int]:
-    """Return the lengths of the axes that depend on the number of categorical features."""
     return {
         "onehot": n_categorical if settings["n_linear_models"][0] else 0,
         "category_profile": n_categorical if settings["n_trends"][0] else 0,
@@ -607,7 +600,6 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
 
 
 def lengths_of_words(settings: Array, n_words: int) -> dict[str, int]:
-    """Return the lengths of the axes that depend on the number of words."""
     return {"word": n_words, "sparse_word": n_words if settings["has_sparse_expert"][0] else 0}
 
 
