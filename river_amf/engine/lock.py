@@ -2,8 +2,8 @@
 
 What Python does not promise is used here, and where it is named. Why, and what else there is:
 
-- `RLock._is_owned` (also in `engine`), to refuse a call within another one; `threading.Condition`
-  uses it, too. The number of the owning thread could be kept beside the lock.
+- `RLock._is_owned`, to refuse a call within another one; `threading.Condition` uses it, too. The
+  number of the owning thread could be kept beside the lock.
 - `RLock._at_fork_reinit`, for locks of threads that a fork has left behind; `threading` uses it,
   too. A new lock could take its place, if all who use the old one look it up.
 - `_thread.start_new_thread` (`engine.blocks`, `compilation`), as `threading.Thread` takes locks,

@@ -1,8 +1,4 @@
-"""The arrays as the kernels see them: views of the arrays in `state`, made from their addresses.
-
-These views are not reference-counted, as Python keeps the arrays alive during a call. Counting
-references, for each view and each time it is passed to a function, took half the time of a walk.
-"""
+"""The arrays as the kernels see them: views of those in `state`, not reference-counted."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Compiled code on disk: Numba's own cache, for all sources of the kernels together.
+"""Numba's cache for all sources of the kernels together (DESIGN.md: compiled code).
 
 It is kept in the first folder that can be written, or that already has some: `NUMBA_CACHE_DIR`,
-`__pycache__` next to the kernels, or the user's cache (DESIGN.md: compiled code).
+`__pycache__` next to the kernels, or the user's cache.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The decorators of compiled functions, and kernels, which are compiled for each kind of forest.
-
-Compiled code uses no Python objects. It keeps to IEEE semantics, without fastmath, because NaN
-means missing. It also runs uncompiled (NUMBA_DISABLE_JIT=1).
-"""
+"""The decorators of compiled functions, and kernels, which are compiled for each kind of forest."""
 
 from __future__ import annotations
 
@@ -231,13 +227,10 @@ def kinds_in_use() -> set[int]:
 def warm_up() -> None:
     """Compile all kernels now, instead of each when it is first needed.
 
-    They are compiled once for each release, machine and user, and kept on disk, in the folder
-    `NUMBA_CACHE_DIR` if it is set; later this takes about a second. Call it when an image is built
-    or a server starts, so that no prediction is delayed. The command `river-amf warm-up` does the
-    same. The logger `river_amf.kernels` logs compilation at level INFO.
+    They are kept on disk, in the folder `NUMBA_CACHE_DIR` if it is set; later this takes about a
+    second. Call it when an image is built or a server starts, as the command `river-amf warm-up`
+    does. The logger `river_amf.kernels` logs compilation at level INFO.
 
-    Examples
-    --------
     >>> import river_amf
     >>> river_amf.warm_up()
     """

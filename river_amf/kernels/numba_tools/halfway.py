@@ -1,8 +1,4 @@
-"""How helpers are compiled: halfway, since kernels include their code (DESIGN.md: compiled code).
-
-Numba would optimize each helper and make machine code of it, and again of each function that calls
-it. Where that cannot be avoided, as in another version of Numba, it does.
-"""
+"""How helpers are compiled: halfway, as kernels include their code (DESIGN.md: compiled code)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """How compiled code gets at arrays, given the address of a record of their addresses and lengths.
 
-A *view* of such a record, as the handle of an arena, has the arrays as its attributes. Compiled
-code passes it on as a single pointer, and reads an array's address and lengths when it uses the
-array. So functions have few arguments, which halves the time to compile them.
+A *view* of such a record has the arrays as its attributes, and is passed on as a single pointer
+(DESIGN.md: the arena). So functions have few arguments, which halves the time to compile them.
 """
 
 from __future__ import annotations
