@@ -18,25 +18,15 @@ from river_amf._version import __version__
 if TYPE_CHECKING:
     from river_amf.classifier import AdaptiveAMFClassifier, AMFClassifier
     from river_amf.dummy import OnlineDummyClassifier
+    from river_amf.inputs.cautions import MismatchWarning
     from river_amf.inputs.dates import date_features
-    from river_amf.inputs.mismatch import MismatchWarning
     from river_amf.kernels import warm_up
     from river_amf.persistence import load, save
     from river_amf.regressor import AdaptiveAMFRegressor, AMFRegressor
 
-__all__ = [
-    "AMFClassifier",
-    "AMFRegressor",
-    "AdaptiveAMFClassifier",
-    "AdaptiveAMFRegressor",
-    "MismatchWarning",
-    "OnlineDummyClassifier",
-    "__version__",
-    "date_features",
-    "load",
-    "save",
-    "warm_up",
-]
+__all__ = ["AMFClassifier", "AMFRegressor", "AdaptiveAMFClassifier", "AdaptiveAMFRegressor"]
+__all__ += ["MismatchWarning", "OnlineDummyClassifier", "__version__"]
+__all__ += ["date_features", "load", "save", "warm_up"]
 _SUBMODULES = ("baselines", "evaluation", "inspection", "keyed", "plot", "ray", "sklearn")
 _NEEDED = {"plot": "matplotlib", "ray": "ray", "sklearn": "sklearn"}  # packages of extras
 
@@ -58,7 +48,7 @@ _MODULES = {
     "AMFRegressor": "regressor",
     "AdaptiveAMFClassifier": "classifier",
     "AdaptiveAMFRegressor": "regressor",
-    "MismatchWarning": "inputs.mismatch",
+    "MismatchWarning": "inputs.cautions",
     "OnlineDummyClassifier": "dummy",
     "date_features": "inputs.dates",
     "load": "persistence",

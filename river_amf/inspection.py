@@ -9,12 +9,5 @@ from river_amf.explain.importance import feature_importance, feature_relevance
 from river_amf.explain.linear_weights import linear_weights
 from river_amf.explain.tables import node_table, path
 
-__all__ = [
-    "contributions",
-    "contributions_many",
-    "feature_importance",
-    "feature_relevance",
-    "linear_weights",
-    "node_table",
-    "path",
-]
+__all__ = ["contributions", "contributions_many", "feature_importance", "feature_relevance"]
+__all__ += ["linear_weights", "node_table", "path"]

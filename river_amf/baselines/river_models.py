@@ -61,7 +61,6 @@ def _some(x: Features) -> Features:
 
 
 def _zeros(_: Features) -> Features:
-    """Return zero for each input of the neural network."""
     return dict.fromkeys(range(_N_INPUTS), 0.0)
 
 

@@ -1,8 +1,7 @@
 """Test-then-train evaluation of models. Provisional: its names may change in later releases.
 
-`compare` and `report` run models over a stream, and `load_stream` reads one from a file. It also
-takes names: those of river's datasets are in `BUNDLED`. `STREAMS` has streams that drift by name,
-and `TRACKS` these names by the kind of drift.
+`BUNDLED` has the names of river's datasets, `STREAMS` streams that drift by name, and `TRACKS`
+these names by the kind of drift.
 """
 
 from river_amf.evaluation.comparison import Comparison, compare, report
@@ -12,15 +11,5 @@ from river_amf.evaluation.tracks import BUNDLED, STREAMS, TRACKS
 from river_amf.evaluation.usage_errors import EvaluationError
 from river_amf.pages.report_page import Report
 
-__all__ = [
-    "BUNDLED",
-    "STREAMS",
-    "TRACKS",
-    "Comparison",
-    "EvaluationError",
-    "Report",
-    "Stream",
-    "compare",
-    "load_stream",
-    "report",
-]
+__all__ = ["BUNDLED", "STREAMS", "TRACKS", "Comparison", "EvaluationError", "Report", "Stream"]
+__all__ += ["compare", "load_stream", "report"]

@@ -19,10 +19,9 @@ _LARGEST = 2**53  # up to which float64 holds all integers
 def settle(
     column: pd.Series, table: Table, kind: str | None = None, wanted: str = ""
 ) -> tuple[pd.Series, str]:
-    """Return the values of a column, NaN where missing, and their kind.
+    """Return the values of a column, NaN where missing, and their kind: the first that fits all.
 
-    This is the first of `_READERS` that reads all values. With a `kind`, a value of another kind
-    raises EvaluationError, which ends with `wanted`; so does an infinite number.
+    With a `kind`, a value of another raises EvaluationError, which ends with `wanted`.
     """
     name, layout, readers = str(column.name), table.layout, _READERS
     if name in table.texts:

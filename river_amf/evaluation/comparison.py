@@ -111,8 +111,7 @@ def compare(
     metrics
         Additional river metrics: instances (which are cloned), classes or names.
     target
-        The targets of a table, of shape (n_samples,), or their column; by default as in
-        `load_stream`.
+        The targets of a table, of shape (n_samples,), or their column, as in `load_stream`.
     window, limit
         Number of samples per window of the curves, by default a round number for about fifty;
         maximum number of samples, labeled or not, which an endless stream needs.
@@ -205,8 +204,7 @@ def report(
 ) -> Report:
     """Run models over one stream, as `compare` does, and report what happened along it.
 
-    It takes the parameters of `compare`; by default the models are our plain and our adaptive
-    forest.
+    It takes the parameters of `compare`; by default the models are both of our forests.
 
     >>> from river_amf import evaluation
     >>> report = evaluation.report("stagger_abrupt", ["adaptive"], limit=6000, seed=1)
@@ -219,7 +217,6 @@ def report(
 
 
 def report_of(comparison: Comparison, options: Mapping[str, Any]) -> Report:
-    """Return the report of a comparison that has recorded its runs."""
     stream, runs = comparison.stream, comparison.runs
     assert stream is not None
     tables = {name: run.tables() for name, run in runs.items() if run.n_samples}

@@ -67,8 +67,7 @@ def load_stream(
         Lists of columns. `categorical` ones are read as text, even if their values look like
         numbers or dates. `drop` leaves columns out. `keep` copies them to `Stream.records` as they
         are in the file, dropped ones too. `dates` are in other forms, such as `Jan 1 2000`,
-        `1990-01`, `1995 Q2` or `13:08`. A name that no column has counts as several, with commas
-        between.
+        `1990-01`, `1995 Q2` or `13:08`. A name that no column has is a list, with commas.
     date_format, day_first
         The format of `dates`, as in `strftime`; and whether the day comes before the month.
     missing, encoding, no_quotes
@@ -302,8 +301,6 @@ def _check_columns(
         raise EvaluationError(f"{where} has no {noun} {odd!r} ({suggest(str(odd), names)})")
 
 
-# Datasets of river, and the streams of `tracks.py`
-
 _PARTS: dict[type, Callable[[dt.datetime], dict[str, int]]] = {
     datasets.AirlinePassengers: lambda t: {"year": t.year, "month": t.month},
     datasets.WaterFlow: lambda t: {"day": t.toordinal(), "weekday": t.weekday(), "hour": t.hour},
@@ -322,9 +319,6 @@ def _read_dataset(dataset: base.Dataset, limit: int | None) -> Stream:
     kinds = {str(k): "category" if isinstance(v, str) else "number" for k, v in first.items()}
     task = REGRESSION if dataset.task == base.REG else CLASSIFICATION
     return Stream(name, samples, 0, task, kinds=kinds, drifts=getattr(dataset, "drifts", ()))
-
-
-# Everything else that is accepted as a stream
 
 
 def read_source(

@@ -104,7 +104,6 @@ def metrics_of(task: Task) -> dict[str, Any]:
 
 
 def make_metrics(chosen: Iterable[Metric], stream: Stream) -> Metrics:
-    """Return the metrics of every table and the chosen ones, by column."""
     task = stream.task
     if isinstance(chosen, str) or not isinstance(chosen, Iterable):
         raise EvaluationError(f"metrics must be a list of metrics, or None, got {shown(chosen)}")

@@ -165,7 +165,6 @@ def seen_by_last_step(model: Any, x: Features) -> Features:
 
 
 def has_intervals(model: Any) -> bool:
-    """Return whether a regressor, or the one at the end of a pipeline, can predict intervals."""
     method = getattr(type(last_step(model)), "predict_one", None)
     return method is not None and "with_interval" in inspect.signature(method).parameters
 

@@ -21,8 +21,7 @@ from river_amf.pages.recorder import Recorder, number_of
 class Run:
     """The run of one model over a stream, and its results.
 
-    Without a `window`, a number of samples, there are no rows. With `records`, there are windows,
-    and their rows have all that a report shows.
+    Without a `window`, a number of samples, there are no rows; with `records`, all for a report.
     """
 
     def __init__(
@@ -70,7 +69,6 @@ class Run:
                 self._close_window()
 
     def measure(self) -> dict[str, float]:
-        """Return the figures after the last step."""
         us = 1e6 * self._seconds / self.n_samples
         memory = number_of(self.model, "_raw_memory_usage")
         self.figures = {**self._scores.get(), "us_per_sample": us, "memory": memory}

@@ -198,11 +198,7 @@ def _counted(n: int, noun: str) -> str:
 
 
 def task_of(targets: Any) -> Task:
-    """Return the task that targets suggest: regression for quantities, as are fractions.
-
-    So are more than 50 integers, or 21 that do not begin at 0 or 1, and fill half of their range,
-    as scores and years do, or differ in most rows.
-    """
+    """Return the task that targets suggest: regression for quantities, as in `load_stream`."""
     values = pd.Series(targets)
     is_object = values.dtype == object
     if is_object and all(is_real(y) and not isinstance(y, bool | np.bool_) for y in values):

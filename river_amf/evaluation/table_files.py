@@ -25,7 +25,7 @@ import pandas as pd
 
 from river_amf.evaluation.streams import ROWS
 from river_amf.evaluation.usage_errors import EvaluationError
-from river_amf.inputs.mismatch import MISSING_TEXTS
+from river_amf.inputs.cautions import MISSING_TEXTS
 from river_amf.inputs.texts import ID
 from river_amf.outputs.printing import shorten
 
@@ -230,9 +230,6 @@ def _reading(name: str) -> Iterator[None]:
         raise EvaluationError(f"cannot read {name}: {reason}") from error
 
 
-# Standard input
-
-
 def _blocks_of_input(source: Any, encoding: str) -> Iterator[str]:
     """Yield whole rows as they come; the first are a header and those that settle the columns."""
     decoder, text, times = codecs.getincrementaldecoder(encoding)(), "", f"{{{ROWS + 1}}}"
@@ -247,9 +244,6 @@ def _blocks_of_input(source: Any, encoding: str) -> Iterator[str]:
             text, times = text[rows.end() :], "+"
     if text := text + decoder.decode(b"", True):
         yield text
-
-
-# CSV
 
 
 def _without_comments(file: IO[str], mark: str | None) -> IO[str]:
@@ -430,9 +424,6 @@ def _odd_row(file: IO[str], options: dict[str, Any], n_before: int, sign: int) -
                 return f"{where} has {len(row)} fields, {than}: {mend}"
             names, line = names or row, end
     return ""
-
-
-# ARFF and JSON
 
 
 def _arff_options(file: IO[str]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -42,8 +42,7 @@ class DriftStream(SyntheticDataset):
 
     If `width` is 0, the next concept takes over at once, otherwise gradually, as in river's
     `ConceptDriftStream`: near a drift at p, sample t (counted from 1) comes from the new concept
-    with probability 1 / (1 + exp(-4 (t - p) / width)). `drifts` are the numbers of samples before
-    each change of concepts.
+    with probability 1 / (1 + exp(-4 (t - p) / width)).
     """
 
     def __init__(

@@ -9,10 +9,7 @@ CHECKED = (20, 100)  # how many categories a feature has when they are checked, 
 
 
 class Categories:
-    """The categories of a feature and their codes, with a bound on their number or without.
-
-    One that exceeds the bound takes the code of the one that was learned longest ago.
-    """
+    """The categories of a feature and their codes, perhaps bounded (DESIGN.md: categories)."""
 
     def __init__(self, bound: int | None = None, codes: dict[Hashable, int] | None = None) -> None:
         # With a bound, the codes are given in the order of last use.
@@ -67,6 +64,5 @@ class Categories:
         self.codes[category] = code
 
     def use(self, code: float) -> None:
-        """Note that the category with a code is learned, if there is one."""
         if code in self.used:
             self.used.move_to_end(code)

@@ -30,10 +30,27 @@ _MANY_FEATURES = 40  # of which samples may have few values
 _FEW_VALUES, _SMALL_SHARE = 10, 0.1
 _N_COUNTED = 64  # samples
 
-WARNED: set[str] = set()  # of what is not about one model
+WARNED: set[Any] = set()  # of what is not about one model
+
+# the markers of pandas, which does not export them, that of the repository of UC Irvine, and a dash
+_MISSING = (
+    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
+    *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null", "?", "-"),
+)
+MISSING_TEXTS = frozenset(_MISSING)
+Mismatches = dict[Hashable, str]  # the message about the first wrong value of each feature
 
 # what else than a feature there may have been a warning of; the last two in pairs with one
 IGNORED, FEW, LOST, UNKNOWN, ORDER, TEXT, LONG = (object() for _ in range(7))
+
+
+class MismatchWarning(UserWarning):
+    """A value of the wrong kind counts as missing (`on_mismatch`); once for each feature.
+
+    >>> import warnings
+    >>> from river_amf import MismatchWarning
+    >>> warnings.simplefilter("ignore", MismatchWarning)
+    """
 
 
 def warn_of_values(watched: dict[Hashable, list[Any]], x: Any, reading: Any, schema: Any) -> None:
@@ -108,6 +125,14 @@ def warn_of_order(
             starts.clear()
 
 
+def warn_of_mismatches(found: Mismatches, warned: set[Hashable]) -> None:
+    """Warn of each feature that is not among those `warned` of, and add it to them."""
+    for name, message in found.items():
+        if name not in warned:
+            warn(f"{message}; such values count as missing", MismatchWarning)
+            warned.add(name)  # last, as a warning may be raised as an error
+
+
 def warn_of_ignored(names: Sequence[Hashable], n_features: int, warned: set[Hashable]) -> None:
     """Warn of names beyond the bound on features, unless that is among what is `warned` of."""
     if IGNORED not in warned:
@@ -139,11 +164,7 @@ def warn_of_lost(warned: set[Hashable]) -> None:
 
 
 class Width:
-    """A check that samples do not lack most features, in the first 64 after these double.
-
-    Nothing is counted while the features stay the same. So dense samples take no time, and sensors
-    that fail give no warning.
-    """
+    """A check that samples do not lack most features (DESIGN.md: number of features)."""
 
     def __init__(self) -> None:
         self.n_left = 0  # samples yet to be counted
@@ -165,12 +186,12 @@ class Width:
             advice = 'use absent="zero" for words, tags, hashed and one-hot features'
             if isinstance(schema.labels, Targets):
                 advice = "pass the zeros too, where absence means zero"
-            warn(
+            text = (
                 f"there are {n_features} features, of which the last {_N_COUNTED} samples had only "
                 f"{mean:.3g} on average that were present and not 0, and absent ones count as "
                 f"missing: {advice}, and pass the string itself instead of OneHotEncoder"
             )
-            schema.warned.add(FEW)
+            _warn_of(FEW, text, schema.warned)
         self.n_left, self._n_values = self.n_left - 1, n_values
 
 
@@ -183,9 +204,7 @@ def _warn_of(key: object, text: str, warned: set[Any]) -> None:
 
 def warn_once(text: str) -> None:
     """Warn, unless this process has already warned of the same."""
-    if text not in WARNED:
-        warn(text)
-        WARNED.add(text)
+    _warn_of(text, text, WARNED)
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:

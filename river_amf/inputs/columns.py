@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs.cautions import warn_of_unknown
+from river_amf.inputs.cautions import Mismatches, warn_of_unknown
 from river_amf.inputs.frames import Column
 from river_amf.inputs.invalid import INVALID
 from river_amf.inputs.kinds import is_missing
-from river_amf.inputs.mismatch import Mismatches
 from river_amf.inputs.schema import Schema
 
 Mask = NDArray[np.bool_]

@@ -46,7 +46,6 @@ class Column(NamedTuple):
 
 
 def read_frame(X: Any) -> nw.DataFrame[Any]:
-    """Return a dataframe wrapped by narwhals, or raise TypeError or ValueError."""
     try:
         return nw.from_native(X, eager_only=True)
     except nw.exceptions.DuplicateError as error:
@@ -151,7 +150,6 @@ def as_objects(values: list[Any]) -> NDArray[Any]:
 
 
 def read_labels(y: Any, n_rows: int) -> Column:
-    """Return labels as a column, or raise TypeError or ValueError."""
     values = read_vector("y", y, n_rows)
     return factorize("y", values if isinstance(values, list) else values.tolist())
 
@@ -254,7 +252,6 @@ def frame_of(X: Any) -> nw.DataFrame[Any]:
 
 
 def read_rows(X: Any) -> list[dict[Hashable, Any]]:
-    """Read a dataframe or sparse matrix, or raise TypeError or ValueError."""
     return _read_matrix(X) if is_matrix(X) else _read_frame(read_frame(X))
 
 

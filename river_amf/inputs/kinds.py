@@ -53,7 +53,6 @@ def shown(value: object) -> str:
 
 
 def check_sample(x: object) -> None:
-    """Raise TypeError unless `x` is a dict or another mapping."""
     # river's class is not registered as a mapping
     if type(x) is not dict and not isinstance(x, Mapping | VectorDict):
         raise InvalidType(

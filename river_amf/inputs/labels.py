@@ -66,11 +66,9 @@ class Labels:
             )
 
     def add(self, label: Hashable) -> int:
-        """Return the index of a label, which is added if it is new."""
         return self.index.setdefault(label, len(self.index))
 
     def truncate(self, n_labels: int) -> None:
-        """Take back the newest labels, until so many are left."""
         while len(self.index) > n_labels:
             self.index.popitem()
 

@@ -13,14 +13,13 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from river_amf.inputs import encoding, kinds
+from river_amf.inputs import cautions, encoding, kinds
 from river_amf.inputs.categories import Categories
-from river_amf.inputs.cautions import IGNORED, warn_of_ignored, warn_of_unknown
+from river_amf.inputs.cautions import IGNORED, MISSING_TEXTS, Mismatches, warn_of_mismatches
 from river_amf.inputs.encoding import EncodedSample, Encoder, column_order
 from river_amf.inputs.invalid import InvalidValue
 from river_amf.inputs.kinds import as_number, is_missing, is_number, plain, shown
 from river_amf.inputs.labels import Labels, Targets
-from river_amf.inputs.mismatch import MISSING_TEXTS, Mismatches, warn_of_mismatches
 
 _FEW_WORDS = 64
 
@@ -87,7 +86,6 @@ class Schema:
         return twin
 
     def _prepare(self) -> None:
-        """Set up the encoder, which follows from the columns."""
         codes = {name: coding.codes for name, coding in self._categories.items()}
         if self.words is None:
             self.sample = EncodedSample(len(self))
@@ -95,11 +93,8 @@ class Schema:
         else:
             self.sample = EncodedSample(len(self), _FEW_WORDS)
             self.encode = encoding.word_encoder(self._columns, codes, self.words, self.sample)
-        self.bounded = [
-            (self._columns[name], coding)
-            for name, coding in self._categories.items()
-            if coding.bound is not None
-        ]
+        codings = self._categories.items()
+        self.bounded = [(self._columns[n], c) for n, c in codings if c.bound is not None]
 
     # Features
 
@@ -182,7 +177,7 @@ class Schema:
             sample = self.encode(kinds.as_dict(x), *ignores_new)
             if sample is not None:
                 return sample
-        warn_of_unknown(x, self)
+        cautions.warn_of_unknown(x, self)
         mismatches: Mismatches = {}
         row = {
             name: self.encode_value(name, value, mismatches)
@@ -193,7 +188,6 @@ class Schema:
         return self.place(row)
 
     def encode_value(self, name: Hashable, value: Any, mismatches: Mismatches) -> float:
-        """Encode one value of a feature, or raise TypeError or ValueError."""
         # If values of the wrong kind count as missing, one is added to `mismatches`.
         coding = self._categories.get(name)
         is_plain = type(value) in kinds.PLAIN_NUMBERS
@@ -257,7 +251,7 @@ class Schema:
         found = {name: m for name, m in wrong if weight > 0.0 or self.is_known(name)}
         warn_of_mismatches(found, self.warned)
         if weight > 0.0 and reading.ignored:
-            warn_of_ignored(reading.ignored, self._max_features, self.warned)
+            cautions.warn_of_ignored(reading.ignored, self._max_features, self.warned)
         return reading._replace(y=y, label=label)
 
     def read_features(self, x: Any) -> Reading:
@@ -359,7 +353,6 @@ class Schema:
         return schema, row
 
     def with_columns(self, names: list[Hashable], categorical: list[Hashable]) -> Schema:
-        """Return a schema with more columns, of which some are categorical."""
         names, codings = sorted(names, key=column_order), self._categories.copy()
         for name in sorted(categorical, key=column_order):
             codings[name] = Categories(self._max_categories)
@@ -367,7 +360,6 @@ class Schema:
         return self.replacing(_columns=self._columns | columns, _categories=codings)
 
     def put(self, name: Hashable, category: Hashable, code: float) -> None:
-        """Give a category a code, which another one may lose."""
         self._categories[name].put(category, int(code))
 
     def use(self) -> None:

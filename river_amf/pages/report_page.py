@@ -29,8 +29,7 @@ class Report(Records):
     the samples so far, as `cumulative ...`; for regressors the quantiles of the residuals in the
     window, such as `residual 0.5`; `drifts`, how often ADWIN found that errors had grown;
     `restarts` of trees; and at the end of the window `n_nodes`, `memory` (bytes) and, of forests,
-    `fading_share`. NaN where a model has no such value. The other tables are dicts by the name of
-    the model:
+    `fading_share`. NaN where a model has no such value. The other tables are dicts by model:
 
     - `relevance`, of forests: `inspection.feature_relevance` at the end of each window.
     - `contributions`, of forests: `inspection.contributions` of the features to the last prediction

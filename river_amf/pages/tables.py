@@ -29,7 +29,6 @@ _N_LATEST = 200  # last samples
 
 
 def of_labels(frame: pd.DataFrame, pairs: Counter[tuple[Any, Any]]) -> dict[str, pd.DataFrame]:
-    """Return how often predictions were right, by their probability and by label."""
     bins = (frame["confidence"].clip(0.0, 1.0) * _N_BINS).clip(upper=_N_BINS - 1) // 1
     by_bin = frame[["confidence", "accuracy"]].groupby(bins)
     reliability = by_bin.mean()

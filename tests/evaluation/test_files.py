@@ -21,7 +21,7 @@ from pandas._libs.parsers import STR_NA_VALUES
 
 from river_amf.evaluation import EvaluationError, load_stream
 from river_amf.evaluation.streams import task_of
-from river_amf.inputs.mismatch import MISSING_TEXTS
+from river_amf.inputs.cautions import MISSING_TEXTS
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
