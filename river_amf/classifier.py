@@ -18,8 +18,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     Each tree partitions the feature space with a Mondrian process[^2], which looks only at the
     features. A node predicts the label frequencies of its cell, and a tree the average of all its
     prunings, each weighted by how well it has predicted so far; one walk from root to leaf computes
-    it exactly[^1][^3]. The forest averages its trees. It learns in a single pass, and can predict
-    at any time.
+    it exactly[^1][^3]. The forest averages its trees.
 
     Features may be numbers on any scale (including bool, Decimal and numpy scalars) or categories
     (str or any other hashable). Convert dates, times and durations to numbers (`date_features`) or
@@ -35,47 +34,40 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         Maximum numbers of nodes of a tree, of categories of a feature, and of features; `None`
         means no limit. In a full tree the least useful splits make room for new ones, and its
         average over prunings is no longer exact. A new category replaces the one that was learned
-        longest ago. Further features are ignored, with one warning; with `absent="zero"`, each word
-        counts.
+        longest ago. Further features, or words, are ignored, with one warning.
     absent
         The meaning of a feature that is absent from a sample: `"missing"`, or `"zero"` for sparse
         samples such as bags of words.
 
         A missing category is one more category. At a split on a missing number, a prediction mixes
         both sides in proportion to their samples, and a sample to be learned goes to the larger
-        side. Presence is learned while a number has had only one value, as in `{"promo": True}` or
-        no key.
+        side. Presence is learned while a number has only one value, as `{"promo": True}`.
 
         With `"zero"`, an absent number is 0; None, NaN and absent categories are missing. The time
         for a sample is proportional to the number of features that it has. The trees see up to
         `max_split_words` of them; with `linear`, a logistic regression uses all. Blocks are learned
         and predicted row by row, without threads.
     on_mismatch
-        The first value of a feature settles its kind: number or category. A value of the other kind
+        The first value of a feature makes it a number or a category. A value of the other kind
         raises an error (`"raise"`), or counts as missing (`"missing"`), with one `MismatchWarning`
-        for each feature. With `"missing"`, texts that mean a missing value settle no kind: `"?"`,
-        `"-"`, and those of pandas, such as `""` and `"NA"`.
+        for each feature. Then texts such as `"?"`, `"-"`, `""` and `"NA"` settle no kind.
     max_delayed_labels
         Maximum number of predictions that are kept until their labels arrive, in at most 16 MB; the
         oldest are dropped first. A delayed label is scored against the prediction made at the time,
-        which matters to a learned vote and to restarts. That prediction is found by the row; where
-        rows repeat, or a transformer changes them in between, by the order of the rows. Labels
-        without one are scored as if they came at once; with 0, all are.
+        which is found by the row; where rows repeat, or a transformer changes them in between, by
+        the order of the rows. Labels without one count as if they came at once; with 0, all do.
     vote
         `"mean"` averages the trees, as in the paper; its probabilities are under-confident.
         `"learned"` multiplies powers of the probabilities of the trees, a logarithmic opinion
-        pool[^5] with weights that follow the gradient of the log-loss; its probabilities are close
-        to frequencies.
+        pool[^5] with weights by the gradient of the log-loss, and is close to frequencies.
     linear
-        Whether a learned vote combines three other models with the trees: a perceptron with one
-        hidden layer[^6], and two additive models of the frequencies of labels at such values of
-        each feature, one of them also of 100 random cosines of the features[^7]. It has no effect
-        with `vote="mean"`.
+        Whether a learned vote (else there is no effect) combines three models with the trees: a
+        perceptron with one hidden layer[^6], and two additive models of the frequencies of labels
+        at such values of each feature, one of them also of 100 random cosines of the features[^7].
     fading_factor
-        For streams that drift: each node keeps a second set of label counts[^4], which is
-        multiplied by this factor, in (0, 1), at every visit. The node predicts a mixture of both,
-        each weighted by how well it has predicted recently (see `fading_share`). With `None`,
-        nothing is forgotten.
+        For streams that drift: each node has a second set of label counts[^4], multiplied by this
+        factor, in (0, 1), at every visit. It predicts a mixture of both, each weighted by how well
+        it has predicted recently (see `fading_share`). With `None`, nothing is forgotten.
     drift_threshold
         For drifts that make the splits themselves useless: every second tree restarts when the mean
         of its recent losses, 1 - p(label), exceeds its long-run mean by this many standard errors
@@ -83,13 +75,12 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     split_intensity
         How readily each feature is split. `"range"` divides by the feature's range so far, so that
         its scale does not matter. `"relevance"` also multiplies by how informative the feature has
-        recently been about the label (`inspection.feature_relevance`), and above all by what the
-        tree's splits on it have gained, so that noise is hardly ever split. Both clip values far
-        outside the range, such as a stray -999, until they become frequent. `"unit"`, the choice of
-        the paper, takes features as they are and expects them to be scaled beforehand.
+        recently been about the label, and above all by what the tree's splits on it have gained.
+        Both clip values far outside the range, such as a stray -999, until they become frequent.
+        `"unit"`, the choice of the paper, takes features as they are, or scaled beforehand.
     n_jobs
-        Number of threads that share the trees in calls on blocks of samples (`*_many`). -1 means
-        one per core. It does not affect the results and may be changed at any time.
+        Number of threads that share the trees in calls on blocks of samples (`*_many`), -1 for one
+        per core. It does not affect the results and may be changed at any time.
     seed
         Seed of the random numbers, for reproducible results.
 
@@ -104,9 +95,9 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         Pseudo-count a of each class in a node, which predicts (count + a) / (n + n_classes a); at
         least 1e-300. `None` means 0.5 for up to two classes and 0.01 for more.
     split_pure
-        Whether to split cells right away even if all their samples have the same label, as in the
-        figures of the paper. By default they are split when another label arrives, which takes far
-        fewer nodes; the distribution of the trees is the same.
+        Whether to split cells whose samples all have the same label right away, as in the figures
+        of the paper. By default they are split when another label arrives, which takes far fewer
+        nodes for the same distribution of trees.
     split_prior
         Prior probability b that a node is split, in (0, 1). The paper uses 0.5; values of 0.8 to
         0.9 often lower the log-loss.
@@ -121,16 +112,14 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
 
     Notes
     -----
-    A forest is a read-only sequence of its trees: `len(model)`, `model[0].n_nodes`, iteration.
-
-    Parameters are read-only after the first sample. One that has no effect with the values of the
+    A forest is a read-only sequence of its trees: `len(model)`, `model[0].n_nodes`, iteration. Its
+    parameters are read-only after the first sample; one that has no effect with the values of the
     others gives a warning, unless it has its default. Restarts of trees are logged (logger
     "river_amf", level INFO).
 
     Any thread may make any call at any time: a lock lets one call at a time use the model. A call
     in the middle of another one of the same thread, as in a signal handler or in the `__eq__` of a
-    value, raises `RuntimeError`; so does one in a process that was forked while another thread was
-    in a call.
+    value, raises `RuntimeError`; so does one after a fork in the midst of a call by another thread.
 
     A call that raises `ValueError` or `TypeError` leaves the model unchanged. After Ctrl-C, another
     exception from a signal handler, or a lack of memory, the model has learned all of a sample or
@@ -140,7 +129,6 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> from river_amf import AMFClassifier
-
     >>> model = AMFClassifier(seed=1)
     >>> metric = evaluate.progressive_val_score(datasets.Bananas(), model, metrics.Accuracy())
     >>> metric.get() > 0.88

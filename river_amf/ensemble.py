@@ -66,11 +66,7 @@ class Tree:
         return self.forest._engine.run(_predict, self.forest, self.index, x)
 
     def predict_one(self, x: dict[Any, Any]) -> Hashable:
-        """Predict the label or target by this tree alone, as the forest's method does.
-
-        In a regressor with a trend, trees with odd indices learn the residual of the target, and
-        their predictions include the trend.
-        """
+        """Predict the label or target by this tree alone; of a residual, with the trend."""
         answer: Any = self.forest._engine.run(_predict, self.forest, self.index, x)
         is_number = self.forest._task == layout.REGRESSION
         return answer if is_number else max(answer, key=answer.__getitem__, default=None)

@@ -93,8 +93,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     The notes on `AMFClassifier` hold here, too: on trees, errors, threads and interrupts.
 
     A prediction is a mean, to which rare large targets belong. With linear models, an outlier does
-    little harm: it is clipped before trees and linear models learn it, at three times the distance
-    from the trend that about one target in 700 exceeds. What returns more often is learned.
+    little harm: it is clipped before it is learned. What returns more often is learned.
 
     Examples
     --------

@@ -59,8 +59,7 @@ def check_message(message: Any, empty: Any = _EMPTY, waiting: Waiting | None = N
 class Refusals:
     """Learning from messages; those that are refused are written to `refused.jsonl` in a folder.
 
-    Each message is learned, waits for its label, or is in that file with the reason, after a crash
-    perhaps twice. `new` is a function that returns a model without samples.
+    `new` is a function that returns a model without samples.
     """
 
     def __init__(self, folder: PathLike, new: Callable[..., Any]) -> None:

@@ -26,7 +26,6 @@ _TABLES = """Tables: coverage is the share of targets within their interval, of 
 
 
 def add_stream_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that choose the samples, the metrics and the page."""
     add_file_arguments(parser, f"{FILE}; or a stream such as Bananas")
     add = parser.add_argument
     add("--seed", type=int, metavar="N", default=1, help="of the model and of --shuffle (1)")

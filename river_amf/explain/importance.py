@@ -24,9 +24,7 @@ def feature_relevance(model: Any) -> pd.Series:
     by chance; for a number the correlation ratio eta^2, if that is larger. In a regressor it is
     that part of the target's variance; for a number the squared correlation, if that is larger. All
     are averages over about the last 400 samples. The model must have `split_intensity="relevance"`,
-    else ValueError.
-
-    The series has a float for each feature, in order of first appearance, by name within a row.
+    else ValueError. Features are in order of first appearance, by name within a row.
 
     >>> from river_amf import AdaptiveAMFClassifier, inspection
     >>> model = AdaptiveAMFClassifier(seed=1)
@@ -60,8 +58,7 @@ def feature_importance(model: Any) -> pd.DataFrame:
 
     Mondrian trees draw their splits without looking at labels or targets, so a feature that is
     split often need not matter. One row per feature, in order of first appearance, by name within a
-    row. The first three columns sum to 1, or are 0 before the first split; they are sums over the
-    trees.
+    row. The first three columns sum to 1, or are 0 before the first split; they sum up the trees.
 
     - `splits`: share of the splits on the feature.
     - `mass`: share of the mass that these splits pass on to the nodes below them, where each node

@@ -29,10 +29,7 @@ def check_tree(n_trees: int, tree: Any) -> int:
 
 
 def walk(arena: Arena, tree: int, values: Array) -> Array:
-    """Return the path of an encoded sample (n_features,), the root first, of `kernels.VISIT`.
-
-    Where a number is missing it has two branches, of which that to the heavier child comes first.
-    """
+    """Return the path of an encoded sample (n_features,), the root first, of `kernels.VISIT`."""
     sample = np.empty((3, len(values)))
     sample[0] = values
     steps = np.empty(int(arena.trees["n_nodes"][tree]), kernels.VISIT)

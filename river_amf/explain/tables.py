@@ -93,20 +93,18 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
 
     - `value`: value of the feature in `x`; None if it is missing, and at the leaf.
     - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. A missing number
-      goes `"both"` ways, in shares of the samples there (only to the side with more samples once
-      there are many branches, and nowhere if hardly any mass is left), or as if it were just below
-      the only value so far; a value far outside the range goes where the nearest end of the range
-      goes.
+      goes `"both"` ways, in shares of the samples there (with many branches only to the side with
+      more samples, and nowhere if hardly any mass is left), or as if it were just below the only
+      value so far; a value far outside the range goes where the nearest end of the range goes.
     - `share`: the node's share of the mass left by the nodes above it; 1 at the leaf. Without
       aggregation, it is 0 above the leaf.
     - `mass`: the node's part of the total mass of 1. The tree predicts the sum over the nodes of
-      `mass` times `proba`, or `mass` times `estimate`.
-    - `proba`: dict from each label seen by the forest to its probability by the node alone, with
-      fading a mixture. If `n_classes` is given, classes not seen yet have the remaining
-      probability.
+      `mass` times `proba` or `estimate`.
+    - `proba`: dict from each label seen by the forest to its probability by the node alone. If
+      `n_classes` is given, classes not seen yet have the remaining probability.
     - `estimate`, of a regressor, instead of `proba`: the target by the node alone, the mean of its
-      cell drawn toward the estimate of its parent, as by one more sample; with fading a mixture,
-      and with a trend that of residuals in trees with odd indices.
+      cell drawn toward the estimate of its parent, as by one more sample; with a trend, that of
+      residuals in trees with odd indices.
 
     >>> from river_amf import AMFClassifier, inspection
     >>> model = AMFClassifier(n_estimators=1, seed=1)

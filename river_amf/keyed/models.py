@@ -142,9 +142,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
         `X` is a frame from any library that narwhals supports; `y` and `w` are series, arrays or
         lists. Errors are as in `learn_one`, with the number of the row (from 0) and the key.
-        Forests check all rows before the first is learned; of other models, keys whose first row
-        comes before that of the bad row's key have learned their rows then, and that key perhaps
-        some.
+        Forests check all rows before the first is learned; of other models, some may have learned.
 
         >>> import pandas as pd
         >>> from river_amf import AMFClassifier
@@ -249,16 +247,15 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
 
         After a crash, even in the middle of a flush, it holds those of the last flush that
         returned, with its position in the stream, which is anything that JSON can hold. Other
-        threads may go on meanwhile: what they learn belongs to the next flush, and a second flush
-        comes after this one.
+        threads may go on meanwhile: what they learn belongs to the next flush.
 
         >>> import tempfile
         >>> from river.linear_model import LogisticRegression
-        >>> folder = tempfile.mkdtemp()
-        >>> with KeyedClassifier(LogisticRegression(), "user", folder=folder) as model:
+        >>> options = {"key": "user", "folder": tempfile.mkdtemp()}
+        >>> with KeyedClassifier(LogisticRegression(), **options) as model:
         ...     model.learn_one({"user": "ann", "price": 3.0}, True)
         ...     model.flush(position=1)
-        >>> with KeyedClassifier(LogisticRegression(), "user", folder=folder) as model:
+        >>> with KeyedClassifier(LogisticRegression(), **options) as model:
         ...     list(model), model.position
         (['ann'], 1)
         """
@@ -336,8 +333,7 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         format may change in any release before 1.0.
     allow_pickle
         Whether models may be pickles in the folder, as all are that `save` cannot write. **Pickles
-        run code**: open only folders that you trust, or with False, for forests of this package
-        alone.
+        run code**: open only folders that you trust, or with False, for forests of ours alone.
 
     Notes
     -----

@@ -244,7 +244,6 @@ class Store(Guarded):
             del self.models[text], self.learned[text]
 
     def _write(self, text: str) -> None:
-        """Write a model to the file, if it has changed."""
         if error := self.due.get(text):
             raise error
         if text in self.due or text in self.changed:

@@ -1,7 +1,6 @@
 """Models in files: `save` and `load`. A loaded model predicts and learns exactly as the saved one.
 
-Loading runs no code from the file: an untrusted one can cause an error or bad predictions, but
-nothing worse.
+Loading runs no code from the file: an untrusted one can cause an error or bad predictions at worst.
 """
 
 from __future__ import annotations

@@ -36,7 +36,6 @@ def require(is_sound: Any, what: str) -> None:
 
 
 def _lies(values: Array, low: float, high: float) -> bool:
-    """Return whether all values are numbers from `low` to `high`."""
     return values.size == 0 or bool(values.min() >= low and values.max() <= high)
 
 

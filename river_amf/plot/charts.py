@@ -45,9 +45,8 @@ def comparison(comparison: Comparison, ax: Axes | None = None, metric: str | Non
     scores: dict[Any, float] = comparison.table[metric].astype(float).to_dict()
     curves = comparison.curves.pivot(index="n_samples", columns="model", values=metric)
     ax, is_error = new_axes(ax, (8.0, 4.0)), smaller_is_better(metric)
-    for model, look in looks(
-        scores, comparison.naive_baselines, smaller_is_better=is_error
-    ).items():
+    styles = looks(scores, comparison.naive_baselines, smaller_is_better=is_error)
+    for model, look in styles.items():
         if model in curves and curves[model].notna().any():
             style: dict[str, Any] = {"color": look.color, "linewidth": look.width}
             style["label"] = printable(model)

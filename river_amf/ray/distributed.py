@@ -65,29 +65,19 @@ def _averaged(method: Callable[..., Any]) -> Any:
 class DistributedForest(CheckedParameters, base.Estimator):
     """A forest whose trees learn and predict in several processes, on one machine or many.
 
-    Each worker, a Ray actor, holds an ordinary forest with some of the trees. It gets all rows, and
-    the predictions of the workers are averaged, weighted by their numbers of trees. With a learned
-    vote or linear models, which each worker has, predictions differ a little from those of one
-    process.
+    Each of `n_workers` Ray actors holds an ordinary forest with some of the trees of `model`, a
+    forest of this package that has learned nothing, as evenly as possible. Worker i has the seed
+    `seed + i`, where a seed of `None` is drawn once. All get all rows, and their predictions are
+    averaged, weighted by their numbers of trees. With a learned vote or linear models, which each
+    worker has, predictions differ a little from those of one process.
 
     It is a river classifier or regressor, as `model` is, with its methods to learn and predict. It
     pays off with many trees and blocks of some hundred rows or more; a single sample takes one or
     two milliseconds. A call that raises an error leaves all workers as they were. A worker that
     dies, even in the middle of a call, is replaced by one in the same state. Against the death of
-    this process, use `save` and `load`. By default Ray starts without a dashboard or statistics;
-    call `ray.init` first for another Ray.
-
-    Parameters
-    ----------
-    model
-        A forest of this package that has learned nothing. Worker i has the seed `seed + i`; a seed
-        of `None` is drawn once.
-    n_workers
-        Number of workers, at most one for each tree. The trees are dealt as evenly as possible.
-
-    Examples
-    --------
-    A file has the forests of all workers. A `with` statement ends the workers.
+    this process, use `save` and `load`: a file has the forests of all workers. A `with` statement
+    ends the workers. By default Ray starts without a dashboard or statistics; call `ray.init` first
+    for another Ray.
 
     >>> import os
     >>> import tempfile

@@ -132,29 +132,18 @@ class DistributedKeyed(KeyedModel):
 
 
 class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
-    """`KeyedClassifier` over several processes, on one machine or many.
+    """`KeyedClassifier` over several processes, on one machine or many, with its parameters.
 
     Each of `n_workers` Ray actors holds the models of some keys, which must be picklable.
     Predictions, models and methods are those of one `KeyedClassifier`. It pays for blocks of some
     hundred rows or more; a single sample takes one or two milliseconds. As in `DistributedForest`,
     a worker that dies is replaced by one in the same state, and a call that raises an error changes
-    no model. After a block with a bad row this takes some seconds. For the death of this process
-    there is `folder`.
+    no model. After a block with a bad row this takes some seconds.
 
-    Parameters
-    ----------
-    model, key, allow_pickle
-        As in `KeyedClassifier`. (Workers get the models as pickles of this process.)
-    n_workers
-        Number of workers.
-    max_in_memory
-        As in `KeyedClassifier`, divided evenly among the workers.
-    folder
-        Where `flush` writes to, on this machine: the folder of a `KeyedClassifier`, which either of
-        them continues, with any number of workers. All models are read when the object is made.
+    `max_in_memory` is divided evenly among the workers. `flush` writes to `folder`, on this
+    machine: that of a `KeyedClassifier`, which either of them continues, with any number of
+    workers. All models are read when the object is made.
 
-    Examples
-    --------
     >>> from river import linear_model
     >>> from river_amf.ray import DistributedKeyedClassifier
     >>> model = DistributedKeyedClassifier(linear_model.Perceptron(), "user", n_workers=2)

@@ -42,12 +42,7 @@ _Past = tuple[list[bytes], list[tuple[bytes, Sequence[int]]]]
 
 
 class Workers(Guarded):
-    """Actors that hold a model each, from the first call on.
-
-    This process keeps a pickle of each model, its checkpoint, and all calls since, until these are
-    larger. An actor that dies is replaced by another one, which starts from the checkpoint and
-    repeats the calls. A call that raises an error changes no model, and is not repeated.
-    """
+    """Actors that hold a model each, and are replaced when they die (DESIGN.md: workers)."""
 
     def __init__(self, models: Iterable[Any]) -> None:
         super().__init__()

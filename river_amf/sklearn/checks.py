@@ -39,7 +39,6 @@ def checked_labels(y: Any) -> NDArray[Any]:
 
 
 def checked_targets(y: Any) -> NDArray[Any]:
-    """Return targets as an array, objects unchecked, or raise TypeError or ValueError."""
     targets: NDArray[Any] = column_or_1d(unmasked(y), warn=True)
     if targets.dtype.kind not in "fiubO":
         raise TypeError(f"y must be numbers, got an array of {targets.dtype}")

@@ -155,8 +155,7 @@ class AdaptiveAMFClassifier(AMFClassifier):
     """Aggregated Mondrian Forest classifier for data that drifts, for scikit-learn.
 
     It has the defaults of `river_amf.AdaptiveAMFClassifier`, which it wraps. Later rows count more
-    than earlier ones: `fit` shuffles them, so set `shuffle=False` if their order is that of a
-    stream.
+    than earlier ones: `fit` shuffles them, so set `shuffle=False` for rows of a stream.
 
     >>> from river_amf.sklearn import AdaptiveAMFClassifier
     >>> rows, labels = [[n % 7] for n in range(900)], [(n % 7 < 3) is (n < 600) for n in range(900)]

@@ -122,7 +122,6 @@ class Arena:
         self.output = PredictionBuffer(values[: self._places[1]].data, values.ctypes.data, values)
 
     def _most_pending(self, n_features: int, n_classes: int) -> int:
-        """Return how many predictions are kept until their labels come."""
         n_votes = layout.OF_VOTER if self.settings["is_regression"][0] else n_classes
         n_numbers = self.capacities["voter"] * n_votes + n_features
         n_bytes = layout.PENDING.itemsize + 8 * (1 + n_numbers)
@@ -191,7 +190,6 @@ class Arena:
         return self.replacing({"counters": counters}, {})
 
     def _output(self, buffer: Array) -> dict[str, Array]:
-        """Return the arrays in a buffer, by name."""
         parts = np.split(buffer, self._places[1:-1])
         return {
             name: part.reshape(field.shape(self.capacities))
@@ -199,10 +197,7 @@ class Arena:
         }
 
     def last_outputs(self) -> tuple[Array, Array, Array, Array, float]:
-        """Return copies of votes, standardized values, terms and inputs, as predicted last.
-
-        The last item is the share of plain trees in that prediction.
-        """
+        """Return copies of what was predicted last; at the end, the share of plain trees."""
         outputs = self._output(self.output.values.copy())
         votes = self.votes[:, 0].copy()
         terms = outputs["terms"].reshape(-1, max(self.capacities["trend_input"], 1))

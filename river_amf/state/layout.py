@@ -575,7 +575,6 @@ def lengths_of_categorical(settings: Array, n_categorical: int) -> dict[str, int
 
 
 def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
-    """Return the lengths of the axes that depend on the trees and linear models."""
     # The last additive expert and the last trend have random Fourier features. The mix of the
     # trends is a voter, too, and so is the pool.
     n_linear_models, n_trends = int(settings["n_linear_models"][0]), int(settings["n_trends"][0])
