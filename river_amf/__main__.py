@@ -1,7 +1,5 @@
 """The process of the command, `river-amf` or `python -m river_amf`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

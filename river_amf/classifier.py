@@ -1,7 +1,5 @@
 """The forest classifiers: their parameters, documentation and thin methods over the engine."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The simplest baseline: a classifier that looks only at the labels."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from river import dummy

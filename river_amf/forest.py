@@ -1,7 +1,5 @@
 """The base of all forests: engine, locks, copies, files, and learning."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import math

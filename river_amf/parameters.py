@@ -1,7 +1,5 @@
 """The parameters of the forests, each declared once, and checks of parameters."""
 
-from __future__ import annotations
-
 import math
 import numbers
 from collections.abc import Callable, Hashable, Iterator

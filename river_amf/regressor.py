@@ -1,7 +1,5 @@
 """The forest regressors: their parameters, documentation and thin methods over the engine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ RECIPES.md has the loops around these classes, and what they promise. This modul
 may change in any release before 1.0.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

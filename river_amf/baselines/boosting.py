@@ -1,7 +1,5 @@
 """Gradient boosting of scikit-learn, retrained at intervals on the latest samples."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter, deque
 from typing import Any

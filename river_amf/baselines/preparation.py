@@ -1,7 +1,5 @@
 """Scalers and encoders for models that do not take every kind of feature."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The classifiers and regressors, and the tables of their names."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 from collections import Counter

@@ -1,7 +1,5 @@
 """The command `river-amf`: its subcommands and its exit status."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

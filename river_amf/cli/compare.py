@@ -5,8 +5,6 @@ the table has the error; if all fail, the exit status is 1. Ctrl-C prints and wr
 far.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

@@ -3,8 +3,6 @@
 It predicts each sample, then learns it. Results are kept after Ctrl-C or a bad row.
 """
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import itertools

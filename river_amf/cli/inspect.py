@@ -5,8 +5,6 @@ example. Of a saved model, show its class, parameters and trees, and how what it
 it is checked, and no code in it is run.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

@@ -3,8 +3,6 @@
 A star marks the models that `river-amf compare` runs by default.
 """
 
-from __future__ import annotations
-
 import argparse
 
 from river_amf.baselines import DESCRIPTIONS

@@ -1,7 +1,5 @@
 """Arguments that subcommands share, their parsing, and what is printed of a stream."""
 
-from __future__ import annotations
-
 import argparse
 import importlib.util
 import os

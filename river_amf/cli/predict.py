@@ -4,8 +4,6 @@ The file is read with the options that the model was saved with, unless others a
 target may be absent. The model learns nothing. The predictions are printed as CSV.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import sys

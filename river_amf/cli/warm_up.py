@@ -1,7 +1,5 @@
 """Compile all kernels, and keep them on disk, in the folder NUMBA_CACHE_DIR if it is set."""
 
-from __future__ import annotations
-
 import argparse
 import time
 

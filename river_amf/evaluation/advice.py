@@ -1,7 +1,5 @@
 """Notes on what is odd about a file and its columns, each with the option that helps."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple

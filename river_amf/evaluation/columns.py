@@ -1,7 +1,5 @@
 """What the columns of a table hold: a small reader for each kind, tried in order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Comparison of models on one stream: a run of each, a table of results, curves, and a report."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 from collections.abc import Iterable, Mapping, Sequence

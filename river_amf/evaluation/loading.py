@@ -1,7 +1,5 @@
 """Streams by name, from files, and from all that is accepted as a stream: pairs and tables."""
 
-from __future__ import annotations
-
 import datetime as dt
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Metrics: river's by name, and ours, and the scores of a run by these."""
 
-from __future__ import annotations
-
 import functools
 import math
 from array import array

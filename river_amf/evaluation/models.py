@@ -1,7 +1,5 @@
 """Models as a comparison takes them, by name or as objects, and the two tasks that they are for."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections import Counter

@@ -1,7 +1,5 @@
 """Prequential evaluation: the one test-then-train loop, in which every evaluation runs."""
 
-from __future__ import annotations
-
 import bisect
 import datetime as dt
 import functools

@@ -1,7 +1,5 @@
 """The run of a model along a stream: its scores and costs, and rows for the curves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress

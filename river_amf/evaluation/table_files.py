@@ -1,7 +1,5 @@
 """Tables in files or on standard input, as texts or plain numbers: their formats."""
 
-from __future__ import annotations
-
 import codecs
 import csv
 import functools

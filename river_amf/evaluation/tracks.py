@@ -18,8 +18,6 @@ A concept lasts 5 000 samples, each with its own seed; the moving streams drift 
 000 samples. A bundled dataset whose feature is a time has numbers instead.
 """
 
-from __future__ import annotations
-
 import copy
 import functools
 import itertools

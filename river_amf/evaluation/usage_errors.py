@@ -1,7 +1,5 @@
 """The errors of an evaluation, and helpers that word their messages."""
 
-from __future__ import annotations
-
 import csv
 import difflib
 import re

@@ -5,8 +5,6 @@ each feature, and a last one for what clipping leaves. Its columns, which are la
 target, sum to the prediction.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Hashable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The text of `debug_one`: tables of one sample, its prediction, experts, inputs and paths."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How experts are combined: weights in the vote, and stacks (DESIGN.md: learned vote, stacks)."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Relevance of features to the label or target, and their importance in the trees of a forest."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

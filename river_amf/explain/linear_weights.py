@@ -1,7 +1,5 @@
 """The weights of the linear models in the vote, as a table."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterator
 from typing import Any

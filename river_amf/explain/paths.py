@@ -1,7 +1,5 @@
 """The path of a sample down a tree, and the predictions of the nodes (DESIGN.md: prediction)."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Hashable

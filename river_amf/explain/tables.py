@@ -1,7 +1,5 @@
 """Tables of nodes and paths."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable
 from typing import Any

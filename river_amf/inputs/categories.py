@@ -1,7 +1,5 @@
 """Categories and their codes; where there are too many, some are forgotten."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Hashable
 

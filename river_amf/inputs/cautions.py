@@ -1,7 +1,5 @@
 """Warnings of likely mistakes in names, values and labels."""
 
-from __future__ import annotations
-
 import numbers
 import os
 import re

@@ -4,8 +4,6 @@ A row is *odd* if it brings a new feature or label, or a value, label or target 
 right. Ordinary rows bring new categories at most.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Dates as numbers: weekday, month, day of the year, days since 1970, and hour."""
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Collection, Hashable
 from typing import Any

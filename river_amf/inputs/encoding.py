@@ -3,8 +3,6 @@
 All other samples are read value by value (`schema`).
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import operator

@@ -1,7 +1,5 @@
 """Errors of our own checks; only these get the number of a row, or another text."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -4,8 +4,6 @@ Dates and durations are neither numbers nor categories, as either choice would f
 category each date is new, and as a number its unit is arbitrary.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import decimal
 import math

@@ -1,7 +1,5 @@
 """The labels that a model has seen, or in a regression the origin of its targets."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any

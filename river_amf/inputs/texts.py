@@ -4,8 +4,6 @@ Functions take a series of texts, of which none is missing, and a `Layout`. A te
 is missing in the result.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import math
 import re

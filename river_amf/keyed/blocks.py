@@ -1,7 +1,5 @@
 """A block of rows, divided by key; the model of each key takes its rows."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Hashable
 from typing import Any

@@ -1,7 +1,5 @@
 """Keys as text, by which a model is found in memory, in the file and among workers."""
 
-from __future__ import annotations
-
 import datetime as dt
 import json
 import numbers

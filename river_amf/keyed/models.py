@@ -1,7 +1,5 @@
 """A classifier or regressor for each key: a mapping from keys to models, optionally on disk."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """Models by key, in memory and in one SQLite file (DESIGN.md: a model for each key)."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import io

@@ -1,7 +1,5 @@
 """Names, counts, categories and models as text, for explanations and drawings."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable, Hashable, Iterable

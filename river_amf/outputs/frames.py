@@ -3,8 +3,6 @@
 Functions import pandas, which takes half a second, so that single samples never need it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from contextlib import suppress
 from typing import Any

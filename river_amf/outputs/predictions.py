@@ -1,7 +1,5 @@
 """The answers of the kernels as predictions: probabilities by label, or the target."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

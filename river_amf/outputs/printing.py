@@ -1,7 +1,5 @@
 """Texts as they are printed."""
 
-from __future__ import annotations
-
 import sys
 from contextlib import suppress
 

@@ -1,7 +1,5 @@
 """The votes of trees and other experts for a sample, as the kernels leave them."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Figures of curves along a stream, marks of drift, and relevance."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The style of models, and common parts of figures, as dicts of plotly."""
 
-from __future__ import annotations
-
 import html
 import itertools
 import math

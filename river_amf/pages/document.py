@@ -1,7 +1,5 @@
 """A page of sections with text, tables and figures, as one HTML file that needs no other."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import string

@@ -1,7 +1,5 @@
 """Figures of predictions: calibration and labels; residuals, targets and intervals."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a page shows of a model along a stream: its predictions, errors and state."""
 
-from __future__ import annotations
-
 import math
 from array import array
 from collections import Counter

@@ -1,7 +1,5 @@
 """A report: the tables of models along one stream, and its page, section by section."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from pathlib import Path
 

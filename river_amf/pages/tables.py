@@ -1,7 +1,5 @@
 """The tables of a report: those made of predictions, and that of results as texts."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections import Counter

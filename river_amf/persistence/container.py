@@ -6,8 +6,6 @@ member NAME.npy is an array of the table `layout.FIELDS`. Members are stored unc
 timestamp, so that equal models give equal files. What a header lacks gets its default.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import math

@@ -1,7 +1,5 @@
 """Where models are saved: at a path, whose file is replaced as a whole, or in an open file."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import glob

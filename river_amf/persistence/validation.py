@@ -3,8 +3,6 @@
 A wrong index would make compiled code read and write outside its arrays or loop forever.
 """
 
-from __future__ import annotations
-
 import math
 import sys
 from typing import Any

@@ -7,8 +7,6 @@ of its type and one more item: `["tuple", [...]]`; `["float32", 0.5]`, a numpy s
 microseconds]]`. Values of subclasses are written as what they hold.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 from collections.abc import Callable
 from typing import Any

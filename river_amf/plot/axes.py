@@ -1,7 +1,5 @@
 """Axes, legends and the colors of labels."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Curves of models along a stream, and bars of the importance and contributions of features."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """The surface of a model over two features: the prediction at each point of a grid."""
 
-from __future__ import annotations
-
 import contextlib
 import copy
 from collections.abc import Hashable, Iterable

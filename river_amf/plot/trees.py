@@ -1,7 +1,5 @@
 """A tree of a forest as a picture: the split, the samples and the mass of each node."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Hashable
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """The classifier and the regressor with a model for each key, over Ray's actors."""
 
-from __future__ import annotations
-
 import copy
 import itertools
 import os

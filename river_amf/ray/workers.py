@@ -1,7 +1,5 @@
 """Models in Ray's actors, which are replaced when they die."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """Checks of labels, weights and seeds that follow scikit-learn's conventions."""
 
-from __future__ import annotations
-
 import numbers
 from typing import Any
 

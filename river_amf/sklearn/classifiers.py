@@ -1,7 +1,5 @@
 """The classifiers for scikit-learn: labels and their order, weights of classes, probabilities."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The base of the scikit-learn estimators, which feed blocks of rows to a river model."""
 
-from __future__ import annotations
-
 import copy
 import inspect
 import sys

@@ -1,7 +1,5 @@
 """The regressors for scikit-learn: their parameters, documentation and methods."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Self
 

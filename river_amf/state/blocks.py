@@ -1,7 +1,5 @@
 """Blocks of encoded samples, in which the kernels write, too."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random directions, phases and first weights of experts, which follow from a key."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The memory layout of a forest: its records, and one table of all its arrays."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
