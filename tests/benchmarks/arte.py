@@ -8,12 +8,11 @@ seeds. arte.csv has the figures of ARTE and its peers, from the table `Acc_Kappa
 repository (commit 0f3b6fff), for the files there that are zip archives.
 """
 
-import argparse
 import sys
 
 import numpy as np
 import pandas as pd
-from streams import HERE, add_seeds, make_parser, print_header, print_row, print_versions
+from streams import HERE, add_seeds, begin, make_parser, print_header, print_row
 from whole_streams import BLOCK, FORESTS, means_of, run_classifier
 
 from river_amf.evaluation import load_stream
@@ -26,8 +25,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
     add_seeds(parser)
     parser.add_argument("--trees", type=int, default=10, help="default: 10")
-    arguments: argparse.Namespace = parser.parse_args(argv)
-    print_versions()
+    arguments = begin(parser, argv)
     print_header(
         "stream", "rows", "last label", *(f.__name__ for f in CLASSIFIERS), *PUBLISHED.columns[1:]
     )

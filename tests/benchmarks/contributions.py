@@ -13,11 +13,10 @@ import functools
 import itertools
 import math
 import random
-import sys
 
 import numpy as np
 import pandas as pd
-from streams import add_seeds, available, load, make_parser, print_header, print_row, print_versions
+from streams import add_seeds, available, begin, load, make_parser, print_header, print_row
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 from river_amf.inspection import contributions, feature_importance
@@ -101,8 +100,7 @@ def samples_of(name, seed, data, is_regression):
 def main(argv: list[str] | None = None) -> int:
     parser = make_parser(__doc__, (*PROBLEMS, *LABELS, *TARGETS))
     add_seeds(parser)
-    arguments = parser.parse_args(argv)
-    print_versions()
+    arguments = begin(parser, argv)
     names = [name for name in arguments.streams if name in PROBLEMS]
     names += available([n for n in arguments.streams if n not in PROBLEMS], arguments.data)
     print_header("problem or stream", "model", "path", f"{SAMPLED} permutations")
@@ -118,4 +116,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

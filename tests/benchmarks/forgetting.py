@@ -8,10 +8,9 @@ the seeds. forgetting.md explains the rows.
 
 import functools
 import statistics
-import sys
 
 from runs import TRACKS, score
-from streams import add_seeds, available, load, make_parser, print_header, print_row, print_versions
+from streams import add_seeds, available, begin, load, make_parser, print_header, print_row
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier
 
@@ -36,8 +35,7 @@ FORESTS["`AdaptiveAMFClassifier`"] = AdaptiveAMFClassifier
 def main(argv: list[str] | None = None) -> int:
     parser = make_parser(__doc__, STREAMS)
     add_seeds(parser)
-    arguments = parser.parse_args(argv)
-    print_versions()
+    arguments = begin(parser, argv)
     names = available(arguments.streams, arguments.data)
     rows = {
         name: [*(TRACKS.get(name) or load(name, arguments.data, ROWS))][:ROWS] for name in names
@@ -54,4 +52,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

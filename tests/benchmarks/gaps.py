@@ -8,8 +8,6 @@ from the 3,000th row on (outage), or in one row of twenty; in one row of twenty 
 begins. For letter one number of five is missing at random; other real streams are as they are.
 """
 
-import sys
-
 import numpy as np
 import pandas as pd
 import streams
@@ -83,8 +81,7 @@ def of_real(kind, seed, name, data):
 def main(argv: list[str] | None = None) -> int:
     parser = streams.make_parser(__doc__, REAL)
     streams.add_seeds(parser)
-    arguments = parser.parse_args(argv)
-    streams.print_versions()
+    arguments = streams.begin(parser, argv)
     seeds, data = arguments.seeds, arguments.data
 
     def means(measure, kinds, *rest):
@@ -102,4 +99,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

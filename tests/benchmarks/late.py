@@ -25,8 +25,9 @@ import functools
 import itertools
 import math
 import random
-import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import streams
@@ -59,23 +60,21 @@ def scaled(kind: type, seed: int) -> compose.Pipeline:
     return (numbers + compose.SelectType(str)) | kind(seed=seed)
 
 
-CLASSIFIERS = {
-    "AdaptiveAMF": AdaptiveAMFClassifier,
-    "scaled": functools.partial(scaled, AdaptiveAMFClassifier),
-    "at-once": functools.partial(AdaptiveAMFClassifier, max_delayed_labels=0),
-    "AMF": AMFClassifier,
-    "mean": functools.partial(AdaptiveAMFClassifier, vote="mean"),
-}
-REGRESSORS = {
-    "AdaptiveAMF": AdaptiveAMFRegressor,
-    "scaled": functools.partial(scaled, AdaptiveAMFRegressor),
-    "at-once": functools.partial(AdaptiveAMFRegressor, max_delayed_labels=0),
-    "AMF": AMFRegressor,
-    "mean": functools.partial(AdaptiveAMFRegressor, vote="mean"),
-    "leaves": functools.partial(AMFRegressor, use_aggregation=False),
-}
+def models_of(adaptive: type, plain: type) -> dict[str, Callable[..., Any]]:
+    return {
+        "AdaptiveAMF": adaptive,
+        "scaled": functools.partial(scaled, adaptive),
+        "at-once": functools.partial(adaptive, max_delayed_labels=0),
+        "AMF": plain,
+        "mean": functools.partial(adaptive, vote="mean"),
+    }
+
+
+CLASSIFIERS = models_of(AdaptiveAMFClassifier, AMFClassifier)
+REGRESSORS = models_of(AdaptiveAMFRegressor, AMFRegressor)
+REGRESSORS |= {"leaves": functools.partial(AMFRegressor, use_aggregation=False)}
 ALONE = {"ARF": "arf", "logistic": "logistic"}  # models of river, by our names for them
-MODELS = ["AdaptiveAMF", "scaled", "at-once", "AMF", "mean", "leaves"]
+MODELS = [*REGRESSORS]
 
 
 def classify(stream: str, model: str, delay: int, data: Path) -> tuple[float, float]:
@@ -147,8 +146,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--delays", type=int, nargs="+", default=DELAYS)
     parser.add_argument("--jump", action="store_true")
     parser.add_argument("--batches", type=int, nargs="+", metavar="ROWS")
-    arguments = parser.parse_args(argv)
-    streams.print_versions()
+    arguments = streams.begin(parser, argv)
     if arguments.jump:
         streams.print_header("model", *(f"{start} to {stop}" for start, stop in AFTER_JUMP))
         for model in (name for name in arguments.models if name in REGRESSORS):
@@ -162,10 +160,9 @@ def main(argv: list[str] | None = None) -> int:
             losses = (classify_batches(name, model, size, arguments.data) for name in names)
             streams.print_row((size, model, *(f"{loss:.3f}" for loss in losses)))
         return 0
-    names = [name for name in arguments.streams if name in HOURS]
-    names = (
-        streams.available([n for n in arguments.streams if n not in HOURS], arguments.data) + names
-    )
+    made = [name for name in arguments.streams if name in HOURS]
+    names = streams.available([n for n in arguments.streams if n not in made], arguments.data)
+    names += made
     streams.print_header("stream", "model", *(f"D = {delay}" for delay in arguments.delays))
     for stream, model in itertools.product(names, arguments.models):
         score, models = (classify, CLASSIFIERS) if stream in LABELS else (regress, REGRESSORS)
@@ -176,4 +173,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

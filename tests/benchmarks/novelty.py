@@ -9,7 +9,6 @@ Rows are shuffled, and three quarters are learned. Means over the seeds; microse
 """
 
 import statistics
-import sys
 import time
 
 import numpy as np
@@ -82,8 +81,7 @@ def measured(kind, seed, name, data):
 def main(argv: list[str] | None = None) -> int:
     parser = streams.make_parser(__doc__, REAL)
     streams.add_seeds(parser)
-    arguments = parser.parse_args(argv)
-    streams.print_versions()
+    arguments = streams.begin(parser, argv)
     names = streams.available(arguments.streams, arguments.data)
     columns = "shuffled columns", "a new label", "a new category", "a far number", "errors"
     streams.print_header("stream", "model", *columns, "median", "us")
@@ -95,4 +93,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

@@ -18,7 +18,6 @@ import gzip
 import hashlib
 import io
 import os
-import sys
 import zipfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -170,4 +169,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

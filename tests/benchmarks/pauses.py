@@ -9,11 +9,10 @@ clock; those of all other calls together, "us", microseconds of a sample.
 
 import gc
 import resource
-import sys
 import time
 
 import numpy as np
-from streams import add_names, make_parser, print_header, print_row, print_versions
+from streams import add_names, begin, make_parser, print_header, print_row
 
 import river_amf
 
@@ -45,8 +44,7 @@ def main(argv=None):
     parser.add_argument("--features", type=int, default=20)
     parser.add_argument("--max-nodes", type=int, default=10_000, help="0 for no limit")
     add_names(parser, "--models", MODELS, MODELS)
-    arguments = parser.parse_args(argv)
-    print_versions()
+    arguments = begin(parser, argv)
     print_header("model", "stream", "us", "above 20 ms", "longest", "at rows", "MB", "peak MB")
     gc.disable()
     for name in arguments.models:
@@ -63,4 +61,4 @@ def main(argv=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

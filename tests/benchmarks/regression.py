@@ -131,8 +131,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = streams.make_parser(__doc__, STREAMS)
     streams.add_seeds(parser)
     streams.add_names(parser, "--river", [*RIVER], [])
-    arguments = parser.parse_args(argv)
-    streams.print_versions()
+    arguments = streams.begin(parser, argv)
     names = streams.available(arguments.streams, arguments.data)
     if arguments.river:
         run_river(names, arguments)

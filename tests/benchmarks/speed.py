@@ -12,7 +12,6 @@ repeats, and a ratio the median of the ratios within a repeat.
 import functools
 import gc
 import statistics
-import sys
 import time
 import timeit
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 from river import evaluate, metrics
 from runs import alone, river_forest
-from streams import available, load, make_parser, print_header, print_row, print_versions
+from streams import available, begin, load, make_parser, print_header, print_row
 
 from river_amf import AMFClassifier
 
@@ -136,8 +135,7 @@ def print_memory(data: Path) -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    arguments = make_parser(__doc__, STREAMS).parse_args(argv)
-    print_versions()
+    arguments = begin(make_parser(__doc__, STREAMS), argv)
     names = available(arguments.streams, arguments.data)
     print_streams(names, arguments.data)
     print()
@@ -149,4 +147,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

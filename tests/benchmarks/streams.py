@@ -86,8 +86,11 @@ def add_seeds(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3], help="default: 1 2 3")
 
 
-def print_versions() -> None:
+def begin(parser: argparse.ArgumentParser, argv: list[str] | None) -> argparse.Namespace:
+    """Return the arguments of a script, after a line about what is measured."""
+    arguments = parser.parse_args(argv)
     print(f"Measured with {versions()}.\n", flush=True)
+    return arguments
 
 
 def print_row(cells: Iterable[object]) -> None:

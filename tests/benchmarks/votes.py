@@ -9,7 +9,6 @@ their bin, of ten: the confidence is the probability of the predicted label.
 """
 
 import statistics
-import sys
 
 import numpy as np
 import streams
@@ -31,8 +30,7 @@ def calibration_error(scored: Scored) -> float:
 def main(argv: list[str] | None = None) -> int:
     parser = streams.make_parser(__doc__, [*STREAMS])
     streams.add_seeds(parser)
-    arguments = parser.parse_args(argv)
-    streams.print_versions()
+    arguments = streams.begin(parser, argv)
     rows = []
     streams.print_header("stream", "mean", "learned", "time")
     for name in streams.available(arguments.streams, arguments.data):
@@ -59,4 +57,4 @@ def print_figures(name, row) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

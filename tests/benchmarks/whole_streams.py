@@ -26,7 +26,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from streams import HERE, add_seeds, make_parser, print_header, print_row, print_versions
+from streams import HERE, add_seeds, begin, make_parser, print_header, print_row
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 
@@ -155,8 +155,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--streams", nargs="+", metavar="NAME", help="run these (default: all)")
     add_seeds(parser)
     parser.add_argument("--trees", type=int, default=10, help="default: 10")
-    arguments = parser.parse_args(argv)
-    print_versions()
+    arguments = begin(parser, argv)
     names, files = arguments.streams or [*TASKS.index], find(arguments.data)
     if missing := [name for name in names if name not in files]:
         print(f"left out, not in {arguments.data}: {', '.join(missing)}", file=sys.stderr)

@@ -17,7 +17,6 @@ River's models have nothing between themselves and the counts; ours take `absent
 
 import functools
 import statistics
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -116,8 +115,7 @@ def main(argv: list[str] | None = None) -> int:
     streams.add_names(parser, "--models", [*MODELS], [*MODELS])
     streams.add_seeds(parser)
     parser.add_argument("--samples", type=int, help="the first of a stream (default: all)")
-    arguments = parser.parse_args(argv)
-    streams.print_versions()
+    arguments = streams.begin(parser, argv)
     spam = streams.available({"spam"} & {*arguments.streams}, arguments.data)
     names = [name for name in arguments.streams if name in ("tweets", *spam)]
     if not names:
@@ -136,4 +134,4 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    raise SystemExit(main())

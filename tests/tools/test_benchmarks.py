@@ -51,14 +51,10 @@ def test_script_starts(words, capsys, monkeypatch):
     script = importlib.import_module(name)
     for constant, value in TINY[words].items():
         monkeypatch.setattr(script, constant, value)
-    try:
-        status = script.main([*argv, "--data", "."])
-    except SystemExit as ended:  # of --help
-        status = ended.code
-    assert status in (0, 1)  # 1 if a goal is missed
+    assert script.main([*argv, "--data", "."]) in (0, 1)  # 1 if all streams are missing
     out, err = capsys.readouterr()
     assert "error" not in err
-    assert "|" in out or name == "origins" or script.__doc__ in out
+    assert "|" in out or name == "origins"
 
 
 @pytest.mark.usefixtures("streams")
