@@ -30,7 +30,7 @@ from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.schema import Reading, Row, Schema
 from river_amf.kernels import DONE, INFINITE, LOST, NONE, RELEASED, RESTARTED, TOO_HEAVY
 from river_amf.outputs.predictions import decoder, first_prediction, first_quantiles, width
-from river_amf.outputs.votes import ExpertOutputs
+from river_amf.outputs.votes import ExpertOutputs, parts_of
 from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, LOWER, UPPER, Array
 
@@ -392,7 +392,7 @@ class Engine(Guarded):
             twin.learned = Learned(self.schema, arena)
         return twin
 
-    def expert_outputs(self, x: Any) -> ExpertOutputs | None:
+    def expert_outputs(self, x: Any, has_parts: bool = False) -> ExpertOutputs | None:
         """Return the outputs of experts for a sample, None before the first; raise if it is bad."""
         reader = self.reader()
         answer = reader.predict_any(x)
@@ -402,7 +402,8 @@ class Engine(Guarded):
         reader._predict_encoded(x, sample)
         values, words = sample.values[0].copy(), sample.words.copy()
         arrays = reader.arena.last_outputs()
-        return ExpertOutputs._make([values, words, *arrays, answer])
+        parts = parts_of(reader.arena, sample) if has_parts else None
+        return ExpertOutputs._make([values, words, *arrays, answer, parts])
 
     # Copies
 

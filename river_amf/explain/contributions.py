@@ -14,40 +14,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from river_amf import kernels
 from river_amf.ensemble import Ensemble, forest_of
 from river_amf.explain import experts
-from river_amf.explain.experts import (
-    ADDITIVE,
-    FAST,
-    PERCEPTRON,
-    SMOOTH,
-    stacks,
-    within,
-)
-from river_amf.explain.linear_weights import COSINES, cosine_places, inputs_of, profiles_of
 from river_amf.inputs.invalid import in_row
-from river_amf.kernels.classification import additive_models, perceptron
-from river_amf.kernels.features.standardization import (
-    LARGEST_SCORE,
-    LEAST_SPREAD,
-    MOST_DIRECTIONS,
-)
-from river_amf.kernels.regression import trends
-from river_amf.outputs.votes import ExpertOutputs, of_trees
+from river_amf.kernels import LINEAR_FLOOR, OF_FOREST
+from river_amf.outputs.votes import ExpertOutputs, new_words
 from river_amf.parameters import one_of
-from river_amf.state.arena import Arena
-from river_amf.state.layout import (
-    LOCATION,
-    N_TRENDS,
-    REGRESSION,
-    input_at,
-    n_profiles_of,
-)
+from river_amf.state.layout import LOCATION, REGRESSION
 
 Array = NDArray[Any]
 
 _SMALL = 1e-6  # differences of log-odds
+_ROUNDING = 1e-12  # of the size of all parts; a rest below that is none
 
 
 def contributions(
@@ -99,8 +77,6 @@ def contributions(
     as fifteen to forty predictions. Its correlation with exact Shapley values of five features is
     .92 to .99 on additive problems and with an interaction, .80 to .85 on exclusive or, and .37 to
     1.00 on 12 real streams, with a median of .87. It is low where correlated features share a role.
-    From the 65th feature on, in a regressor with linear models the profiles of features that share
-    weights count for the first of them.
 
     `"permutations"` samples Shapley values[^1]: for each row of the background it replaces the
     values one by one, in random order, by those of `x`, and notes how the prediction moves. It is
@@ -234,18 +210,22 @@ def _parts_of_rows(
 
 def _parts_of(forest: Ensemble, x: Any, index: int | None) -> tuple[list[Hashable], Array]:
     """Return the names of features and the parts of a prediction, or of the label at an index."""
-    outputs = forest._engine.expert_outputs(x)
+    outputs = forest._engine.expert_outputs(x, has_parts=True)
     if outputs is None:
         return [], np.zeros(2)
-    names = _names(forest, outputs)
+    names, of_votes = _names(forest, outputs), outputs.parts
     if forest._task == REGRESSION:
-        return names, _of_target(forest, outputs, names)
+        parts = of_votes[len(outputs.votes) + OF_FOREST, :, LOCATION]
+        parts[0] += forest._labels.origin
+        rest = outputs.answer - parts.sum()
+        parts[-1] = rest if abs(rest) > _ROUNDING * np.abs(parts).sum() else 0.0
+        return names, parts
     if index is None:
         index = int(np.argmax([*outputs.answer.values()]))
     if forest.vote == "learned":
-        return names, _score(_of_vote(forest, outputs, names), index)
-    parts = _of_voters(forest, outputs, len(names))[:, : len(forest._labels)].sum(axis=0)
-    return names, parts[index] / parts.sum()
+        return names, _score(_of_vote(forest, outputs), index)
+    parts = of_votes[: len(forest), :, : len(forest._labels)].sum(axis=0)
+    return names, parts[:, index] / parts.sum()
 
 
 def has_rest(forest: Ensemble) -> bool:
@@ -308,9 +288,9 @@ def _index_of(forest: Any, label: Hashable | None) -> int | None:
 
 def _names(forest: Any, outputs: ExpertOutputs) -> list[Hashable]:
     """Return the names of all features, and of the words in a sample that have no column."""
-    names, slots = dict.fromkeys(forest._features), set(outputs.words[:, 0].tolist())
+    slots = set(new_words(forest._arena, outputs.words))
     words = forest._features.words if slots else {}
-    return [*names | {word: None for word, slot in words.items() if slot in slots}]
+    return [*forest._features, *(word for word, slot in words.items() if slot in slots)]
 
 
 def _titles(names: list[Hashable], ends_with_rest: bool) -> pd.Index:
@@ -325,104 +305,15 @@ def _series(forest: Any, names: list[Any], parts: Array, ends_with_rest: bool) -
     return pd.Series(parts[: len(titles)], titles, np.float64, name=_title(forest))
 
 
-# Trees
-
-
-def _of_voters(forest: Ensemble, outputs: ExpertOutputs, n: int) -> Array:
-    """Return the parts of the votes of trees, along a last axis, and zeros for other voters."""
-    arena, votes = forest._arena, outputs.votes
-    sample, parts = np.empty((3, len(outputs.values))), np.zeros((*votes.shape, 2 + n))
-    sample[0] = outputs.values
-    kernels.parts_of_trees(arena, sample.ctypes.data, parts.ctypes.data, 2 + n)
-    restarted = np.flatnonzero(arena.trees["root"] == kernels.NONE)
-    parts[restarted, :, 0] = votes[restarted]
-    return parts
-
-
-# Linear models
-
-
-def _of_linear_models(
-    forest: Ensemble, outputs: ExpertOutputs, names: list[Any]
-) -> dict[str, Array]:
-    """Return the parts of the scores of linear models on labels, or of trends."""
-    arena, z = forest._arena, outputs.standardized
-    width = 1 if forest._task == REGRESSION else len(forest._labels)
-    rows = {name: 1 + k for k, name in enumerate(names)}
-    parts: dict[str, Array] = {}
-    for model, feature, kind, weights, value in inputs_of(forest, outputs):
-        of_model = parts.setdefault(model, np.zeros((2 + len(names), width)))
-        if feature is not None:
-            of_model[rows[feature]] += value * np.atleast_1d(weights)[:width]
-        elif kind != COSINES:
-            of_model[0] += value * np.atleast_1d(weights)[:width]
-    n_cosines = int(arena.settings["n_cosines"][0])
-    if SMOOTH in parts:
-        weights = arena.smooth[0, 1 : 1 + n_cosines, None]
-        _add_cosines(arena, trends.COSINE_SCALE, z[0], weights, parts[SMOOTH])
-    if ADDITIVE[1] in parts:
-        weights = arena.smooth_weights[:width, cosine_places(n_cosines, len(forest._features))].T
-        _add_cosines(arena, additive_models.COSINE_SCALE, z[0], weights, parts[ADDITIVE[1]])
-    if len(arena.linear_models):
-        parts[PERCEPTRON] = np.zeros((2 + len(names), width))
-        _add_units(forest, outputs, parts[PERCEPTRON])
-    return parts
-
-
-def _add_units(forest: Ensemble, outputs: ExpertOutputs, parts: Array) -> None:
-    """Add the parts of the hidden units of the perceptron."""
-    # With b the sum of a unit for inputs of 0, s what the features add to it, and f(t) = max(t, 0),
-    # f(b + s) - f(b) is shared in proportion, as those of cosines are.
-    arena, n_labels = forest._arena, parts.shape[1]
-    hidden, output = (
-        getattr(arena, f"{name}_weights").astype(float) for name in ("hidden", "output")
-    )
-    profiles, n_profiles = profiles_of(forest, outputs), n_profiles_of(n_labels)
-    added = np.zeros((len(profiles), hidden.shape[1]))
-    for j, is_categorical in enumerate(forest._features.is_categorical):
-        values = profiles[j, :n_profiles] if is_categorical else outputs.standardized[:2, j]
-        for value, number in zip(values, arena.input_numbers[j], strict=False):
-            added[j] += value * hidden[input_at(int(number))]
-    first, s = perceptron.FIRST_BIAS + hidden[0], added.sum(axis=0)
-    slopes = np.where(s == 0.0, 0.0, np.maximum(first + s, 0.0) - np.maximum(first, 0.0))
-    slopes[1:] /= np.where(s == 0.0, 1.0, s)[1:]
-    slopes[0], weights = 0.0, output[:n_labels].T
-    parts[0] += weights[0] + np.maximum(first[1:], 0.0) @ weights[1:]
-    parts[1 : 1 + len(added)] += (slopes * added) @ weights
-
-
-def _add_cosines(arena: Arena, scale: float, z: Array, weights: Array, parts: Array) -> None:
-    """Add the parts of random Fourier features with weights of shape (n_cosines, n_columns)."""
-    # With u_j the part of feature j in the argument s, cos(phi + s) - cos(phi) is shared in
-    # proportion to u_j: their quotient by s is -sin(phi + s / 2) sin(s / 2) / (s / 2).
-    settings, n_cosines = arena.settings[0], len(weights)
-    n_features, n_numeric = int(settings["n_features"]), settings["n_numeric"]
-    scale *= math.sqrt(MOST_DIRECTIONS / max(n_numeric, MOST_DIRECTIONS))
-    arguments = scale * z[:n_features, None] * arena.directions[0, :n_features, :n_cosines]
-    total, phases = arguments.sum(axis=0), arena.phases[0, :n_cosines]
-    means, variances = arena.cosines[0, :, :n_cosines]
-    are_constant = variances <= LEAST_SPREAD
-    weights = weights / np.sqrt(np.where(are_constant, math.inf, variances))[:, None]
-    slopes = -np.sin(phases + 0.5 * total) * np.sinc(total / (2.0 * math.pi))
-    parts[0] += (np.cos(phases) - means) @ weights
-    parts[1 : 1 + n_features] += (slopes * arguments) @ weights
-    limit = LARGEST_SCORE * np.sqrt(variances)
-    deviations = np.cos(phases + total) - means
-    parts[-1] += (np.clip(deviations, -limit, limit) - deviations) @ weights
-
-
-# Votes
-
-
-def _of_vote(forest: Ensemble, outputs: ExpertOutputs, names: list[Any]) -> Array:
+def _of_vote(forest: Ensemble, outputs: ExpertOutputs) -> Array:
     """Return the parts of log P(label) + const of a learned vote on labels."""
     # Constants that all labels share cancel in the end.
-    share, of_trees, pool = outputs.plain_share, *_of_pool(forest, outputs, names)
+    share, pool = outputs.plain_share, _of_pool(forest, outputs)
     if not share:
         return pool
     # log((1 - s) exp(A) + s exp(B)) changes by w dA + (1 - w) dB. From the baselines to the ends, A
     # and B change evenly, which gives w its mean.
-    plain = of_trees[::2].mean(axis=0).T
+    plain = outputs.parts[: len(forest) : 2, :, : len(forest._labels)].mean(axis=0)
     (a, b), (a_end, b_end) = (
         (_log_softmax(of_pool), _log_softmax(of_plain))
         for of_pool, of_plain in ((pool[0], plain[0]), (pool.sum(axis=0), plain.sum(axis=0)))
@@ -445,36 +336,15 @@ def _log_softmax(scores: Array) -> Array:
     return logs
 
 
-def _of_pool(forest: Ensemble, outputs: ExpertOutputs, names: list[Any]) -> tuple[Array, Array]:
-    """Return the parts of the votes of trees, and those of log P(label) + const of the pool."""
+def _of_pool(forest: Ensemble, outputs: ExpertOutputs) -> Array:
+    """Return the parts of log P(label) + const of the pool."""
     arena, n_trees, n_labels = forest._arena, len(forest), len(forest._labels)
-    of_trees = _of_voters(forest, outputs, len(names))[:n_trees, :n_labels]
-    parts = np.tensordot(of_trees, arena.trees["vote_weight"], (0, 0)).T
+    weights = np.array([*arena.trees["vote_weight"], *experts.vote_weights(arena).values()])
+    of_votes = outputs.parts[: len(weights), :, :n_labels]
+    parts: Array = np.tensordot(weights, of_votes, 1)
     parts[0] += arena.bias[:n_labels]
-    of_models = _of_linear_models(forest, outputs, names)
-    for v, (model, weight) in enumerate(experts.vote_weights(arena).items(), start=n_trees):
-        vote = outputs.votes[v, :n_labels]
-        parts += weight * of_models[model]
-        bounded = np.maximum(vote, kernels.LINEAR_FLOOR)
-        scores = of_models[model].sum(axis=0)  # which a perceptron rounds to float32
-        parts[-1] += weight * (bounded - (scores - scores.mean() + vote.mean()))
-    return of_trees, parts
-
-
-def _of_target(forest: Ensemble, outputs: ExpertOutputs, names: list[Any]) -> Array:
-    """Return the parts of the prediction of a regressor."""
-    arena, origin, n_trees = forest._arena, forest._labels.origin, len(forest)
-    votes = _of_voters(forest, outputs, len(names))
-    if len(arena.trends):
-        of_models, counters = _of_linear_models(forest, outputs, names), arena.counters[0]
-        for k, trend in enumerate((FAST, SMOOTH), start=n_trees):
-            parts = of_models[trend][:, 0]
-            parts[0] -= origin
-            least, largest = counters["least_target"], counters["largest_target"]
-            votes[k, LOCATION] = within(parts, least, largest)
-        votes[n_trees + N_TRENDS, LOCATION] = stacks(arena, votes)["trend"].predict()
-    of_forest = stacks(arena, votes)
-    stack = of_forest.get("last", of_forest.get("voters"))
-    parts = of_trees(arena, votes).mean(axis=0) if stack is None else stack.predict()
-    parts[0] += origin
+    # Votes are scores of linear models, but for a constant, and for bounds and rounding.
+    votes, scores = outputs.votes[n_trees : len(weights), :n_labels], of_votes[n_trees:].sum(axis=1)
+    constants = (votes - scores).mean(axis=1, keepdims=True)
+    parts[-1] += weights[n_trees:] @ (np.maximum(votes, LINEAR_FLOOR) - scores - constants)
     return parts

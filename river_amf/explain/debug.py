@@ -48,7 +48,7 @@ def explain(forest: Ensemble, x: dict[Any, Any], tree: int | None) -> str:
 
 def tables_of(forest: Ensemble, x: dict[Any, Any], tree: int | None) -> Tables:
     """Return the tables that explain a prediction; none before the first sample."""
-    outputs = forest._settled.expert_outputs(x)
+    outputs = forest._settled.expert_outputs(x, has_parts=True)
     if outputs is None:
         return {}
     arena, n_trees = forest._arena, forest.n_estimators
@@ -113,7 +113,7 @@ def _of_target(
     arena, origin = forest._arena, forest._labels.origin or 0.0
     ends = dict(zip(("prediction", "lower", "upper"), (outputs.answer, *interval), strict=True))
     tables = {f"Prediction, with an interval of {_LEVEL:.0%}": pd.DataFrame(ends, [""])}
-    stacks = experts.stacks(arena, outputs.votes[..., None])
+    stacks = experts.stacks(arena, outputs)
     predicts = "together they predict" if "last" in stacks else "the forest predicts"
     titles = {
         "voters": f"Voters ({predicts} {_STACK})",
@@ -122,7 +122,7 @@ def _of_target(
     }
     for key, stack in stacks.items():
         weights = [math.nan, *stack.weights[: len(stack.voters)]]
-        predictions = origin + np.array([stack.base, *stack.voters.values()])[:, 0]
+        predictions = origin + np.array([stack.base, *stack.voters.values()])
         columns = {"weight": weights, "prediction": predictions}
         tables[titles[key]] = pd.DataFrame(columns, ["base", *stack.voters])
     of_trees.insert(0, "prediction", origin + votes.of_trees(arena, outputs.votes))

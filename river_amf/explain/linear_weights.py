@@ -1,14 +1,13 @@
 """The weights of the linear models in the vote, as a table."""
 
+import itertools
 import math
 from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from river_amf import kernels
 from river_amf.ensemble import Ensemble, forest_of
 from river_amf.explain.experts import (
     ADDITIVE,
@@ -17,8 +16,9 @@ from river_amf.explain.experts import (
     WORDS,
     vote_weights,
 )
-from river_amf.kernels.classification.additive_models import LEAST_SHARE, PRIOR
-from river_amf.kernels.regression.trends import FAST_TERMS, SMOOTH_TERMS
+from river_amf.kernels import PROFILES
+from river_amf.kernels.classification.sparse_model import input_of
+from river_amf.kernels.regression.trends import SMOOTH_TERMS
 from river_amf.outputs.votes import ExpertOutputs
 from river_amf.state.layout import (
     MOST_SLOTS,
@@ -28,6 +28,7 @@ from river_amf.state.layout import (
 )
 
 COSINES = "cosines"  # the kind of input that all random Fourier features together are
+_value_of = getattr(input_of, "py_func", input_of)  # uncompiled
 
 
 def linear_weights(model: Any) -> pd.DataFrame:
@@ -96,7 +97,9 @@ def weights_of(forest: Ensemble, outputs: ExpertOutputs | None = None) -> pd.Dat
     rows: list[tuple[Any, ...]] = []
     is_regression = forest._task == REGRESSION
     parts = ["input"] if is_regression else ["input", "label"]
-    for model, feature, kind, weights, value in inputs_of(forest, outputs):
+    sources = (_of_trends, _of_additive, _of_words) if forest._has_learned else ()
+    inputs = itertools.chain.from_iterable(of_model(forest, outputs) for of_model in sources)
+    for model, feature, kind, weights, value in inputs:
         if is_regression:
             rows.append((model, feature, kind, weights, value))
             continue
@@ -113,25 +116,11 @@ def weights_of(forest: Ensemble, outputs: ExpertOutputs | None = None) -> pd.Dat
 _Input = tuple[str, Hashable | None, str | None, Any, float]
 
 
-def inputs_of(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
-    if forest._has_learned:
-        yield from _of_trends(forest, outputs)
-        yield from _of_additive(forest, outputs)
-        yield from _of_words(forest, outputs)
-
-
-def cosine_places(n_cosines: int, n_features: int) -> list[int]:
-    """Return the inputs of an additive expert that are random Fourier features."""
-    places = [place_of_term(n_cosines, q) for q in range(min(n_features, MOST_TERMS) + 1)]
-    return [i for q, end in enumerate(places[1:]) for i in range(places[q] + 2, end)]
-
-
 def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     # With a sample, profiles are part of the weights, as they differ between labels, and all random
     # Fourier features are one input. Features that share terms share their weights, too.
     arena, features = forest._arena, forest._features
-    n = min(len(features), MOST_TERMS)
-    profiles = None if outputs is None else profiles_of(forest, outputs)
+    n, n_labels = min(len(features), MOST_TERMS), len(forest._labels)
     for k, name in enumerate(ADDITIVE if len(arena.linear_models) else ()):
         weights = arena.smooth_weights if k else arena.additive_weights
         n_cosines = int(arena.settings["n_cosines"][0]) if k else 0
@@ -139,13 +128,14 @@ def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_I
         places = [place_of_term(n_cosines, q) for q in range(n + 1)]
         if outputs is not None:
             inputs = outputs.additive_inputs[k]
-            if waves := cosine_places(n_cosines, n):
+            own = {0, *places, *(place + 1 for place in places)}
+            if waves := [i for i in range(places[-1]) if i not in own]:
                 yield name, None, COSINES, weights[:, waves] @ inputs[waves], 1.0
         for j, feature in enumerate(features):
-            z, of_term, value = math.nan, weights[:, places[j % n] + 1], math.nan
-            if outputs is not None and profiles is not None:
+            z, of_term, value = math.nan, weights[:n_labels, places[j % n] + 1], math.nan
+            if outputs is not None:
                 z, value = outputs.standardized[0, j], 1.0
-                of_term = of_term[: profiles.shape[1]] * profiles[j]
+                of_term = of_term * outputs.parts[len(outputs.votes) + PROFILES, 1 + j, :n_labels]
             if not features.is_categorical[j]:
                 yield name, feature, "value", weights[:, places[j % n]], z
             yield name, feature, "profile", of_term, value
@@ -156,58 +146,23 @@ def _of_words(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Inpu
     if WORDS not in vote_weights(arena):
         return
     if outputs is not None:  # only its words, of which there are few
-        sizes = {int(slot): _scaled(arena.words[int(slot)], x) for slot, x in outputs.words}
+        sizes = {int(slot): _value_of(arena.words[int(slot)], x) for slot, x in outputs.words}
         slots = {word: slot for word, slot in slots.items() if slot in sizes}
     yield WORDS, None, None, arena.word_weights[0], 1.0
     for word, slot in slots.items():
         yield WORDS, word, "value", arena.word_weights[slot], sizes.get(slot, math.nan)
 
 
-def profiles_of(forest: Ensemble, outputs: ExpertOutputs) -> NDArray[np.float64]:
-    """Return the profiles of a sample by feature and label, as `additive_models` adds them up."""
-    arena, n_labels = forest._arena, len(forest._labels)
-    profiles = np.zeros((len(forest._features), n_labels))
-    if len(arena.linear_models):
-        newest, of_categories = arena.counters["newest_profile"][0], iter(arena.category_counts)
-        overall = arena.label_counts[:n_labels] + newest
-        overall /= overall.sum()
-        prior = PRIOR * newest
-        for j, k in enumerate(outputs.standardized[-1, : len(profiles)].astype(np.int64)):
-            counts = (
-                next(of_categories) if forest._features.is_categorical[j] else arena.bin_counts[j]
-            )
-            row = counts[k, :n_labels] if 0 <= k < len(counts) else np.zeros(n_labels)
-            if (n := row.sum()) > 0.0:
-                profiles[j] = _log_odds((row + prior * overall) / (n + prior)) - _log_odds(overall)
-    return profiles
-
-
-def _log_odds(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return log(p / (1 - p)) of probabilities that are moved away from 0 and 1."""
-    p = p.clip(LEAST_SHARE, 1.0 - LEAST_SHARE)
-    return np.log(p / (1.0 - p))
-
-
-def _scaled(word: Any, value: float) -> float:
-    """Return a word's value as an input (`kernels.classification.sparse_model.input_of`)."""
-    squares, largest = float(word["squares"]), kernels.LARGEST_INPUT_OF_WORDS
-    scaled = math.copysign(1.0, value)
-    if squares > 0.0:
-        scaled = value * math.sqrt(max(float(word["weight"]) / squares, 0.0))
-    return min(max(scaled, -largest), largest)
-
-
 def _of_trends(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
     # With a sample, all random Fourier features are one input. Features that share a slot enter it
-    # with either sign; the sum of their profiles has the name of the first of them.
+    # with either sign.
     arena, features = forest._arena, forest._features
     if not len(arena.trends):
         return
-    n = min(len(features), MOST_SLOTS)
     values, profiles = np.full((2, len(features)), math.nan)
     if outputs is not None:
-        values, profiles = outputs.standardized[0], np.zeros(len(features))
-        profiles[:n] = outputs.terms[FAST_TERMS, 2 : 2 + 2 * n : 2]
+        values = outputs.standardized[0]
+        profiles = outputs.parts[len(outputs.votes) + PROFILES, 1:, 0]
     waves = slice(1, 1 + int(arena.settings["n_cosines"][0]))
     for trend, weights, first, step in (
         (FAST, arena.fast[0], 1, 2),
@@ -222,4 +177,4 @@ def _of_trends(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Inp
             if not features.is_categorical[j]:
                 yield trend, name, "value", sign * weights[k], values[j]
             if trend == FAST:
-                yield trend, name, "profile", sign * weights[k + 1], profiles[j]
+                yield trend, name, "profile", sign * weights[k + 1], sign * profiles[j]

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from river_amf import kernels
+from river_amf.inputs.encoding import EncodedSample
 from river_amf.state.arena import Arena
 from river_amf.state.layout import LOCATION, N_TRENDS, Array
 
@@ -21,6 +22,23 @@ class ExpertOutputs(NamedTuple):
     additive_inputs: Array  # see `kernels.classification.additive_models`
     plain_share: float  # of the trees with even indices alone in the prediction of a learned vote
     answer: Any  # the prediction of the forest
+    parts: Any  # of the votes, see `kernels.contributions`; None if not asked for
+
+
+def new_words(arena: Arena, words: Array) -> list[int]:
+    """Return the slots of the words of a sample that have no column."""
+    return [int(slot) for slot in words[:, 0] if arena.words["column"][int(slot)] <= 0]
+
+
+def parts_of(arena: Arena, sample: EncodedSample) -> Array:
+    """Return the parts of all votes for the sample that has just been predicted."""
+    n_parts = 2 + len(sample.values[0]) + len(new_words(arena, sample.words))
+    n_voters, _, width = arena.votes.shape
+    parts = np.zeros((n_voters + kernels.N_MORE, n_parts, width))
+    inputs = arena.output.values.copy()  # which are overwritten
+    addresses = sample.address, inputs.ctypes.data, parts.ctypes.data
+    kernels.parts_of_sample(arena, *addresses, n_parts)
+    return parts
 
 
 def voter_probabilities(arena: Arena, outputs: ExpertOutputs) -> NDArray[np.float64]:

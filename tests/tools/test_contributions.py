@@ -22,8 +22,7 @@ from river_amf import (
     AMFRegressor,
     inspection,
 )
-from river_amf.explain.contributions import _of_linear_models, _of_voters
-from river_amf.explain.experts import vote_weights
+from river_amf.kernels.features.standardization import LARGEST_SCORE
 from river_amf.state.layout import N_UNITS
 
 EXACT = 1e-9
@@ -64,6 +63,25 @@ def expected_sum(model, x, label=None):
 def assert_sums(model, x, label=None):
     parts, expected = inspection.contributions(model, x, label), expected_sum(model, x, label)
     assert parts.sum() == pytest.approx(expected, rel=EXACT, abs=EXACT)
+
+
+def assert_votes(model, x):
+    """Check that the parts of each vote sum to it, but for bounds and constants of all labels."""
+    outputs, counters = model._engine.expert_outputs(x, has_parts=True), model._arena.counters[0]
+    is_regressor, n_trees = isinstance(model, AMFRegressor), len(model)
+    n = int(model._arena.settings["n_cosines"][0])
+    cosines = outputs.terms[1:2, 1 : 1 + n] if is_regressor else outputs.additive_inputs[3:4, :n]
+    if np.abs(cosines).max(initial=0.0) >= LARGEST_SCORE:
+        return
+    width = 1 if is_regressor else len(model._labels)
+    for v, vote in enumerate(outputs.votes[: len(outputs.votes) - (not is_regressor), :width]):
+        parts = outputs.parts[v, :, :width].sum(axis=0)
+        if v >= n_trees and is_regressor:
+            parts = parts.clip(counters["least_target"], counters["largest_target"])
+        elif v >= n_trees:
+            parts, vote = parts - parts.mean(), vote - vote.mean()
+        limit = 1e-5 if v == n_trees and not is_regressor else EXACT  # float32
+        np.testing.assert_allclose(parts, vote, rtol=limit, atol=limit)
 
 
 def branches(steps):
@@ -123,11 +141,11 @@ def test_contributions_to_a_clipped_prediction_sum_to_it():
 def test_logarithms_of_trees_equal_walks():
     model, n_branched = MODELS["learned vote"], 0
     for x in QUESTIONS:
-        votes = _of_voters(model, model._engine.expert_outputs(x), len(model._features))
+        votes = model._engine.expert_outputs(x, has_parts=True).parts
         for t in range(len(model)):
             steps = [*inspection.path(model, x, t).itertuples()]
             n_branched += steps[-1].depth + 1 < len(steps)
-            for label, parts in zip(model._labels, votes[t], strict=False):
+            for label, parts in zip(model._labels, votes[t].T, strict=False):
                 expected = dict.fromkeys(model._features, 0.0)
                 so_far = steps[0].proba[label]
                 for k, step in enumerate(steps[1:], start=1):
@@ -138,7 +156,7 @@ def test_logarithms_of_trees_equal_walks():
                     so_far += mass * (step.proba[label] - above.proba[label])
                     expected[above.feature] += math.log((so_far + 0.001) / before)
                 np.testing.assert_allclose(parts[1:-1], [*expected.values()], atol=EXACT)
-            assert len(steps) > 3 and np.abs(votes[t, :, 1:-1]).max() > 0.001
+            assert len(steps) > 3 and np.abs(votes[t, 1:-1]).max() > 0.001
     assert n_branched > 20
 
 
@@ -147,19 +165,21 @@ def test_restarted_trees_count_with_what_they_predict():
         model = MODELS[name].clone(include_attributes=True)
         model._arena.trees["root"][1], model._arena.trees["n_nodes"][1] = -1, 0
         assert_sums(model, QUESTIONS[0])
+        assert_votes(model, QUESTIONS[0])
 
 
 @of_models("adaptive", "adaptive regressor")
 def test_constant_cosines_have_no_contributions(model):
     model = model.clone(include_attributes=True)
     model._arena.cosines[:, 1] = 1e-24  # variances that are those of rounding
-    assert_sums(model, QUESTIONS[0])
+    assert_votes(model, QUESTIONS[0])
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 def test_contributions_sum_to_the_prediction(model):
     for x in QUESTIONS:
         assert_sums(model, x)
+        assert_votes(model, x)
         if not isinstance(model, AMFRegressor):
             for label in model._labels:
                 assert_sums(model, x, label)
@@ -207,19 +227,10 @@ def test_contributions_of_two_labels_are_log_odds(kind, method):
     assert parts.name == "contribution (log P less its mean over labels)"
 
 
-@of_models("adaptive", "words")
-def test_linear_models_sum_to_their_votes(model):
-    arena, n_labels, names = model._arena, len(model._labels), [*model._features]
-    words = [word for word in model._features.words or () if word not in names]
-    for x in QUESTIONS:
-        outputs = model._engine.expert_outputs(x)
-        parts = _of_linear_models(model, outputs, names + words)
-        for v, name in enumerate(vote_weights(arena), start=len(model)):
-            scores, vote = parts[name].sum(axis=0), outputs.votes[v, :n_labels]
-            limit = 1e-5 if name == "perceptron" else EXACT  # which is in float32
-            np.testing.assert_allclose(
-                scores - scores.mean(), vote - vote.mean(), rtol=limit, atol=limit
-            )
+@of_models("stack", "adaptive regressor", "last target", "one tree")
+def test_regressors_only_have_a_rest_at_bounds(model):
+    rests = [inspection.contributions(model, x)["rest"] for x in QUESTIONS]
+    assert rests.count(0.0) > 0.8 * len(rests)
 
 
 def test_units_are_shared_by_argument():
@@ -227,8 +238,9 @@ def test_units_are_shared_by_argument():
     for _ in range(300):
         x = {name: rng.gauss(0, 1) for name in "abc"}
         model.learn_one(x, x["a"] * x["b"] > 0)
-    arena, outputs = model._arena, model._engine.expert_outputs({"a": 0.5, "b": -1.0, "c": None})
-    parts = _of_linear_models(model, outputs, [*"abc"])["perceptron"]
+    arena, x = model._arena, {"a": 0.5, "b": -1.0, "c": None}
+    outputs = model._engine.expert_outputs(x, has_parts=True)
+    parts = outputs.parts[2]
     expected = np.zeros((3, 2))
     for k in range(1, N_UNITS):
         first, *weights = arena.hidden_weights[:7, k].tolist()  # two inputs of each feature
@@ -262,6 +274,7 @@ def test_features_that_share_weights_sum(kind):
         model.learn_one(x, round(x[1] + x[65] + (x[0] == "a") + (x[66] == "b")))
     for x in rows[:9]:
         assert_sums(model, x)
+        assert_votes(model, x)
 
 
 @pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)

@@ -89,7 +89,7 @@ def test_experts_give_the_prediction(model, x):
 @every_sample
 @of_models("linear models", "words")
 def test_inputs_add_up_to_linear_models(model, x):
-    tables, outputs = explained(model, x), model._engine.expert_outputs(x)
+    tables, outputs = explained(model, x), model._engine.expert_outputs(x, has_parts=True)
     shown, (first, second, *_) = tables["Inputs of linear models"], tables["Prediction"].index
     inputs = weights_of(model, outputs)
     inputs["label"] = inputs.label.map(repr)

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.classification.softmax import TINY_ERROR, log_softmax
+from river_amf.kernels.classification.softmax import TINY_ERROR
 from river_amf.kernels.features.covariance import begin_covariance, multiply, settle, shrink
 from river_amf.kernels.features.fading import LEAST_DECAY, decay_of, kept_share, settled_sum
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import FIRST_VALUE
-from river_amf.kernels.features.standardization import count_cosines, take_cosines
+from river_amf.kernels.features.standardization import count_cosines
 from river_amf.kernels.numba_tools.arrays import Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state import layout
@@ -71,8 +71,10 @@ def n_cosines_of(forest: Forest, k: int) -> int:
 
 
 @helper
-def take_inputs(forest: Forest, standardized: Array, of_perceptron: Array, inputs: Array) -> None:
-    """Write the inputs of a sample: those of all labels, and the profiles of each."""
+def take_inputs(
+    forest: Forest, standardized: Array, first: int, end: int, of_perceptron: Array, inputs: Array
+) -> None:
+    """Write the inputs of some features, all others 0: those of all labels, and profiles."""
     # Features from the 33rd on are added to the first ones, which bounds the time.
     z, fast, bins = standardized[SLOW_ROW], standardized[FAST_ROW], standardized[BINS]
     for i in range(len(of_perceptron)):
@@ -80,7 +82,6 @@ def take_inputs(forest: Forest, standardized: Array, of_perceptron: Array, input
     settings, n_terms = forest.settings, n_terms_of(forest)
     n_labels, newest = settings["n_labels"], forest.counters["newest_profile"]
     overall = forest.label_shares
-    take_cosines(forest, 0, COSINE_SCALE, z, inputs[RAW], inputs[COSINES], 0)
     for k in range(N_ADDITIVE):
         inputs[k, 0] = 1.0
         for q in range(n_terms):
@@ -97,16 +98,18 @@ def take_inputs(forest: Forest, standardized: Array, of_perceptron: Array, input
         overall[0, c] = (forest.label_counts[c] + newest) / total
         overall[1, c] = log_odds(overall[0, c])
     n_before = 0  # categorical features before this one
-    for j in range(settings["n_features"]):
+    for j in range(end):
         q, counts = j % MOST_TERMS, forest.bin_counts[j]
-        for k in range(N_ADDITIVE):
-            inputs[k, place_of_term(n_cosines_of(forest, k), q)] += z[j]
         numbers, n_components = forest.input_numbers[j], 0
         if forest.is_categorical[j]:
             counts = forest.category_counts[n_before]
             n_before += 1
             n_components = n_profiles_of(n_labels)
-        else:
+        if j < first:
+            continue
+        for k in range(N_ADDITIVE):
+            inputs[k, place_of_term(n_cosines_of(forest, k), q)] += z[j]
+        if n_components == 0:
             of_perceptron[input_at(numbers[0])] += z[j]
             of_perceptron[input_at(numbers[1])] += fast[j]
         b = int(bins[j])
@@ -132,7 +135,7 @@ def log_odds(p: float) -> float:
 
 @hot
 def predict_additive(forest: Forest, k: int, inputs: Array, vote: Array) -> None:
-    """Write log p(c) of an additive expert, for the labels seen so far."""
+    """Write the scores of an additive expert for the labels seen so far."""
     n_labels, n_terms = forest.settings["n_labels"], n_terms_of(forest)
     weights, _ = parts_of(forest, k)
     n_cosines = n_cosines_of(forest, k)
@@ -141,7 +144,6 @@ def predict_additive(forest: Forest, k: int, inputs: Array, vote: Array) -> None
         for q in range(n_terms):
             score += weights[c, place_of_term(n_cosines, q) + 1] * inputs[N_COMMON + c, q]
         vote[c] = score
-    log_softmax(vote, n_labels)
 
 
 @hot

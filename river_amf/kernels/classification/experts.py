@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from river_amf.kernels.classification import perceptron, sparse_model
 from river_amf.kernels.classification.additive_models import (
+    COSINE_SCALE,
+    COSINES,
+    RAW,
     count_labels,
     learn_additive,
     predict_additive,
     take_inputs,
 )
+from river_amf.kernels.classification.softmax import log_softmax
+from river_amf.kernels.features.standardization import take_cosines
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper
 from river_amf.state.layout import N_ADDITIVE
@@ -29,14 +34,19 @@ def run_experts(
     """Predict a sample with the experts if it has not been, and learn it if it has a label."""
     if len(forest.linear_models) == 0:
         return
-    first = len(forest.trees)
+    first, n_labels = len(forest.trees), forest.settings["n_labels"]
     if predicts:
-        take_inputs(forest, standardized, inputs, additive_inputs)
+        raw, cosines = additive_inputs[RAW], additive_inputs[COSINES]
+        take_cosines(forest, 0, COSINE_SCALE, standardized[0], raw, cosines, 0)
+        n_features = forest.settings["n_features"]
+        take_inputs(forest, standardized, 0, n_features, inputs, additive_inputs)
     perceptron.run_units(forest, inputs)  # again, as predictions of blocks use the same units
     if predicts:
         perceptron.predict_perceptron(forest, votes[first, i])
         for k in range(N_ADDITIVE):
             predict_additive(forest, k, additive_inputs, votes[first + 1 + k, i])
+        for v in range(first, first + 1 + N_ADDITIVE):
+            log_softmax(votes[v, i], n_labels)
     if label != NONE:
         perceptron.learn_perceptron(forest, inputs, votes[first, i], label, weight)
         for k in range(N_ADDITIVE):
@@ -54,6 +64,7 @@ def run_words(forest: Forest, sample: int, votes: Array, label: int, weight: flo
         if settings["has_sparse_expert"]:
             vote = votes[len(votes) - 2, 0]
             sparse_model.predict_sparse(forest, words, vote)  # again, as its words may differ
+            log_softmax(vote, settings["n_labels"])
             if label != NONE:
                 sparse_model.learn_sparse(forest, words, vote, label, weight)
         if label != NONE:

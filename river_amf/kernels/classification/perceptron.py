@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.classification.softmax import TINY_ERROR, log_softmax
+from river_amf.kernels.classification.softmax import TINY_ERROR
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Single
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import N_UNITS
@@ -42,9 +42,9 @@ def run_units(forest: Forest, inputs: Array) -> None:
 
 @helper
 def predict_perceptron(forest: Forest, vote: Array) -> None:
-    """Write log p(c) for the labels seen so far, given the hidden units."""
-    hidden, n_labels = forest.units[HIDDEN], forest.settings["n_labels"]
-    for c in range(n_labels):
+    """Write the scores of the labels seen so far, given the hidden units."""
+    hidden = forest.units[HIDDEN]
+    for c in range(forest.settings["n_labels"]):
         weights, s0, s1, s2, s3 = forest.output_weights[c], ZERO, ZERO, ZERO, ZERO
         for a in range(0, N_UNITS, 4):
             s0 += weights[a] * hidden[a]
@@ -52,7 +52,32 @@ def predict_perceptron(forest: Forest, vote: Array) -> None:
             s2 += weights[a + 2] * hidden[a + 2]
             s3 += weights[a + 3] * hidden[a + 3]
         vote[c] = (s0 + s1) + (s2 + s3)
-    log_softmax(vote, n_labels)
+
+
+@helper
+def take_arguments(forest: Forest, inputs: Array, out: Array) -> None:
+    """Write what inputs but the first add to the arguments of the units, in float64."""
+    for a in range(N_UNITS):
+        out[a] = 0.0
+    for i in range(1, len(inputs)):
+        for a in range(N_UNITS if inputs[i] != 0.0 else 0):
+            out[a] += inputs[i] * np.float64(forest.hidden_weights[i, a])
+
+
+@helper
+def share_units(forest: Forest, total: Array, own: Array, vote: Array) -> None:
+    """Write the scores if the units only have the share of a feature in what moves them."""
+    # With u its part of s: f(b) + (u / s) (f(b + s) - f(b)), where f(t) = max(t, 0).
+    n_labels = forest.settings["n_labels"]
+    for c in range(n_labels):
+        vote[c] = np.float64(forest.output_weights[c, 0])
+    for a in range(1, N_UNITS):
+        first = np.float64(FIRST_BIAS) + np.float64(forest.hidden_weights[0, a])
+        s, unit = total[a], max(first, 0.0)
+        if s != 0.0:
+            unit += own[a] / s * (max(first + s, 0.0) - unit)
+        for c in range(n_labels):
+            vote[c] += unit * np.float64(forest.output_weights[c, a])
 
 
 @helper

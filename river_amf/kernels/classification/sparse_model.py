@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from river_amf.kernels.classification.softmax import TINY_ERROR, log_softmax
+from river_amf.kernels.classification.softmax import TINY_ERROR
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record, array_at
 from river_amf.kernels.numba_tools.compilation import helper, hot, view
 from river_amf.state.layout import CHOSEN
@@ -49,7 +49,7 @@ def input_of(word: Record, value: float) -> float:
 
 @helper
 def predict_sparse(forest: Forest, words: Array, vote: Array) -> None:
-    """Write log p(c) of the linear model of the words, for the labels seen so far."""
+    """Write the scores of the linear model of the words for the labels seen so far."""
     n_labels = forest.settings["n_labels"]
     for c in range(n_labels):
         vote[c] = forest.word_weights[CONSTANT, c]
@@ -58,7 +58,6 @@ def predict_sparse(forest: Forest, words: Array, vote: Array) -> None:
         value = input_of(forest.words[slot], words[i, 1])
         for c in range(n_labels):
             vote[c] += forest.word_weights[slot, c] * value
-    log_softmax(vote, n_labels)
 
 
 @helper

@@ -10,7 +10,7 @@ import math
 
 from river_amf.kernels.features.fading import NEGLIGIBLE
 from river_amf.kernels.numba_tools.arrays import Array, Forest
-from river_amf.kernels.numba_tools.compilation import helper, hot
+from river_amf.kernels.numba_tools.compilation import helper, hot, view
 from river_amf.state.layout import FEW_FOR_COSINES
 
 SLOW, FAST = 0.001, 0.03  # weight of the newest value in the running means, at the two timescales
@@ -85,11 +85,11 @@ def lack_cosines(forest: Forest) -> bool:
     return is_time and forest.settings["n_cosines"] == 0 and len(forest.phases) > 0
 
 
-@hot
-def take_cosines(
-    forest: Forest, draw: int, scale: float, z: Array, cosines: Array, out: Array, first: int
+@view
+def take_arguments(
+    forest: Forest, draw: int, scale: float, z: Array, start: int, stop: int, out: Array
 ) -> None:
-    """Write the cosines of a standardized sample, and from out[first] on standardize them."""
+    """Write the arguments of the cosines, if of all features only some are not 0."""
     # They see the distances between samples at this scale.
     settings, directions = forest.settings, forest.directions[draw]
     if settings["n_numeric"] > MOST_DIRECTIONS:
@@ -97,18 +97,44 @@ def take_cosines(
     phases = forest.phases[draw]
     n_cosines = len(phases)
     for k in range(n_cosines):
-        cosines[k] = phases[k]
-    for j in range(settings["n_features"]):
+        out[k] = phases[k]
+    for j in range(start, stop):
         length = scale * z[j]
         if length != 0.0:
             direction = directions[j]
             for k in range(n_cosines):
-                cosines[k] += length * direction[k]
+                out[k] += length * direction[k]
+
+
+@hot
+def take_cosines(
+    forest: Forest, draw: int, scale: float, z: Array, cosines: Array, out: Array, first: int
+) -> None:
+    """Write the cosines of a standardized sample, and from out[first] on standardize them."""
+    n_cosines, n_features = len(forest.phases[draw]), forest.settings["n_features"]
+    take_arguments(forest, draw, scale, z, 0, n_features, cosines)
     mean, variance = forest.cosines[draw, MEAN], forest.cosines[draw, VARIANCE]
     for k in range(n_cosines):
         cosine = math.cos(cosines[k])
         cosines[k] = cosine
         out[first + k] = score(cosine - mean[k], variance[k], LEAST_SPREAD)
+
+
+@helper
+def share_cosines(
+    forest: Forest, draw: int, scale: float, z: Array, j: int, total: Array, out: Array
+) -> None:
+    """Write standardized cosines with only the share of a feature, or none, in what moves them."""
+    # With u its part of s: cos(phi) + (u / s) (cos(phi + s) - cos(phi)). `total` is phi + s.
+    phases, mean = forest.phases[draw], forest.cosines[draw, MEAN]
+    variance = forest.cosines[draw, VARIANCE]
+    take_arguments(forest, draw, scale, z, max(j, 0), j + 1, out)
+    for k in range(len(phases)):
+        phase, half = phases[k], 0.5 * (total[k] - phases[k])
+        quotient = math.sin(half) / half if half != 0.0 else 1.0
+        cosine = math.cos(phase) - (out[k] - phase) * math.sin(phase + half) * quotient
+        is_constant = not variance[k] > LEAST_SPREAD
+        out[k] = 0.0 if is_constant else (cosine - mean[k]) / math.sqrt(variance[k])
 
 
 @hot

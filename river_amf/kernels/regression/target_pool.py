@@ -165,7 +165,8 @@ def combined(forest: Forest, votes: Array, i: int, recent: Recent, voters: Array
     """Return the prediction of the voters; write their distances from the mean of the trees."""
     location = mean_of_trees(forest, votes, i)
     if forest.settings["is_stacked"]:
-        take_voters(forest, votes, i, location, recent, voters)
+        share = agreement(forest, votes, i)
+        take_voters(forest, votes, i, location, recent, share, voters)
         weights, n = forest.stack_weights[OF_VOTERS], n_voters_of(forest)
         location = stacked(weights, voters, n, location)
     return location
@@ -204,9 +205,9 @@ def n_voters_of(forest: Forest) -> int:
 
 @helper
 def take_voters(
-    forest: Forest, votes: Array, i: int, base: float, recent: Recent, voters: Array
+    forest: Forest, votes: Array, i: int, base: float, recent: Recent, share: float, voters: Array
 ) -> None:
-    """Write the voters, given what was recent at the time."""
+    """Write the voters, given what was recent at the time, and how well the leaves agree."""
     # These are both groups of trees, their mean corrected by recent errors, the trends, both groups
     # of leaves, all leaves as far as they agree, and the mean of the targets.
     voters[0] = group_mean(forest, votes, i, 0, LOCATION)
@@ -222,7 +223,7 @@ def take_voters(
         voters[n] = group_mean(forest, votes, i, 0, LEAF)
         voters[n + 1] = group_mean(forest, votes, i, 1, LEAF)
         distance = 0.5 * (voters[n] + voters[n + 1]) - base
-        voters[n + 2] = base + agreement(forest, votes, i) * distance
+        voters[n + 2] = base + share * distance
         n += 3
     total, weight = forest.counters["stacked_targets"], forest.counters["stacked_weight"]
     voters[n] = total / weight if weight > 0.0 else 0.0
@@ -230,8 +231,10 @@ def take_voters(
 
 @hot
 def agreement(forest: Forest, votes: Array, i: int) -> float:
-    """Return how well the leaves of all trees agree, from 0 to 1."""
+    """Return how well the leaves of all trees agree, from 0 to 1; 0 if they have no vote."""
     n_trees, total, squares = len(forest.trees), 0.0, 0.0
+    if not forest.settings["has_leaves"]:
+        return 0.0
     first = votes[0, i, LEAF]
     for t in range(n_trees):
         distance = votes[t, i, LEAF] + trend_of(forest, votes, t, i) - first

@@ -69,9 +69,12 @@ def follow_trends(
     # winsorized target, and its residual after the trend.
     n_trees, voters, stack = len(forest.trees), terms[VOTERS], forest.stacks[OF_TRENDS]
     if predicts:
-        take_terms(forest, x, z, terms)
+        take_cosines(forest, 0, COSINE_SCALE, z, terms[RAW], terms[SMOOTH_TERMS], 1)
+        take_terms(forest, x, z, 0, len(x), terms)
         for k in range(N_TRENDS):
-            votes[n_trees + k, i, LOCATION] = predict_trend(forest, k, terms)
+            p, least = predict_trend(forest, k, terms), forest.counters["least_target"]
+            p = min(max(p, least), forest.counters["largest_target"])
+            votes[n_trees + k, i, LOCATION] = p
         base = take_voters(forest, votes, i, voters)
         weights = forest.stack_weights[OF_TRENDS]
         votes[n_trees + N_TRENDS, i, LOCATION] = stacked(weights, voters, N_VOTERS, base)
@@ -98,24 +101,25 @@ def follow_trends(
 
 
 @hot
-def take_terms(forest: Forest, x: Array, z: Array, terms: Array) -> None:
-    """Write the terms of a sample."""
+def take_terms(forest: Forest, x: Array, z: Array, start: int, end: int, terms: Array) -> None:
+    """Write the terms of some features, all others 0."""
     # Features from the 65th on are folded upon the first ones, which bounds the time.
     smooth, fast, n_slots = terms[SMOOTH_TERMS], terms[FAST_TERMS], n_slots_of(forest)
     first = 1 + forest.settings["n_cosines"]
-    take_cosines(forest, 0, COSINE_SCALE, z, terms[RAW], smooth, 1)
     smooth[0] = fast[0] = 1.0
     for q in range(n_slots):
         smooth[first + q] = fast[1 + 2 * q] = fast[2 + 2 * q] = 0.0
     scale, n_before = target_scale(forest), 0  # categorical features before this one
-    for j in range(forest.settings["n_features"]):
+    for j in range(end):
         q, sign = j % MOST_SLOTS, 1.0 if (j // MOST_SLOTS) % 2 == 0 else -1.0
-        smooth[first + q] += sign * z[j]
-        fast[1 + 2 * q] += sign * z[j]
         means = forest.profiles[j]
         if forest.is_categorical[j]:
             means = forest.category_profiles[n_before]
             n_before += 1
+        if j < start:
+            continue
+        smooth[first + q] += sign * z[j]
+        fast[1 + 2 * q] += sign * z[j]
         fast[2 + 2 * q] += sign * profile_of(forest, means, j, x[j], scale)
 
 
@@ -127,13 +131,11 @@ def n_slots_of(forest: Forest) -> int:
 
 @hot
 def predict_trend(forest: Forest, k: int, terms: Array) -> float:
-    """Return the prediction of a trend, within the range of the targets."""
-    counters, settings, n_slots = forest.counters, forest.settings, n_slots_of(forest)
+    """Return the prediction of a trend, which may leave the range of the targets."""
+    settings, n_slots = forest.settings, n_slots_of(forest)
     if k == SMOOTH:
-        p = dot(forest.smooth[0], terms[SMOOTH_TERMS], 1 + settings["n_cosines"] + n_slots)
-    else:
-        p = dot(forest.fast[0], terms[FAST_TERMS], 1 + 2 * n_slots)
-    return min(max(p, counters["least_target"]), counters["largest_target"])
+        return dot(forest.smooth[0], terms[SMOOTH_TERMS], 1 + settings["n_cosines"] + n_slots)
+    return dot(forest.fast[0], terms[FAST_TERMS], 1 + 2 * n_slots)
 
 
 @hot
