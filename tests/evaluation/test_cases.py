@@ -1,7 +1,5 @@
 """Files as people have them, each with the one obvious command, and nothing wrong in silence."""
 
-from __future__ import annotations
-
 import random
 import re
 import warnings
@@ -28,9 +26,6 @@ def run(path, **options):
     notes = [str(note.message) for note in caught]
     assert all(len(line) <= 200 for line in [description, *notes])
     return description, notes
-
-
-# The files of cases
 
 
 def test_file_is_read_with_the_remedy():
@@ -129,9 +124,6 @@ def test_file_is_read_or_named(name, options, first, hints):
     output, lines = run(CASES / name, **options)
     assert re.search(first, output) and len(lines) == len(hints), (output, lines)
     assert all(map(re.search, hints, lines)), lines
-
-
-# Advice
 
 
 def table(head, n, row):

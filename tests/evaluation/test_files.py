@@ -1,7 +1,5 @@
 """Files as streams: formats, options, targets, and rows of standard input as they come."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
@@ -141,9 +139,6 @@ def test_text_is_a_bag_of_words(write):
     ]
 
 
-# The target
-
-
 def test_quantities():
     for labels in (range(50), [1.0, 2.0], [True, False], ["a", "b"]):
         assert task_of([*labels]) == "classification"
@@ -178,9 +173,6 @@ def test_task_follows_from_the_target(write):
         assert stream.columns()["read as"].tolist() == ["number", "number"]
     with pytest.raises(ValueError, match="task must be 'classification' or 'regression' or None"):
         load_stream(path, task="clustering")
-
-
-# Errors
 
 
 @pytest.mark.parametrize(
@@ -240,9 +232,6 @@ def test_bad_source_is_named(tmp_path, monkeypatch, write):
     ):
         with pytest.raises(EvaluationError, match=message):
             load_stream(source, **options)
-
-
-# Standard input
 
 
 class Pipe(io.RawIOBase):

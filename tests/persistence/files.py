@@ -68,9 +68,6 @@ def refuse(error):
     return raise_it
 
 
-# Files member by member
-
-
 class Raw(Saved):
     """A model that is what its file says, so that only an archive can be damaged."""
 

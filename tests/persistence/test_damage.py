@@ -77,8 +77,6 @@ def test_newer_file_names_the_version(path, version):
     assert message.isascii() and message.isprintable() and len(message) < 1000
 
 
-# Headers, arrays and members that make no sense
-
 DEEP = b"[" * 3000 + b"]" * 3000
 HEADERS = [
     *((text, "Error: ") for text in (b"", b"{", b"\xff\xfe", b"{} {}", DEEP, b"[]", b"3")),
@@ -169,8 +167,6 @@ def test_lack_of_memory_names_the_file(path, monkeypatch):
     with pytest.raises(MemoryError, match=r"not enough memory to load the file '.*model.amf'"):
         river_amf.load(path)
 
-
-# All kinds of damage
 
 KINDS = [
     AMFClassifier(2, seed=1, on_mismatch="missing", max_categories=3),

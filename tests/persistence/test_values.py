@@ -19,11 +19,7 @@ from river_amf.inputs.kinds import Number
 from river_amf.persistence import FileError
 from river_amf.persistence.values import from_json
 
-
-class Color(enum.Enum):
-    RED = 1
-
-
+Color = enum.Enum("Color", {"RED": 1})
 Shade = enum.StrEnum("Shade", {"RED": "red"})
 Size = enum.IntEnum("Size", {"LARGE": 3})
 EAST = dt.timezone(dt.timedelta(hours=2))

@@ -1,5 +1,8 @@
-"""How a file is written, and what other programs see in it."""
+"""How files are written, open ones too, and what other programs see in them."""
 
+import bz2
+import functools
+import gzip
 import json
 import multiprocessing
 import os
@@ -10,7 +13,7 @@ import zipfile
 import numpy as np
 import pytest
 from files import refuse
-from forests import STREAM, VARIANTS, learn, saved, trained
+from forests import STREAM, VARIANTS, learn, saved, state_of, trained
 from numpy.lib import format as npy
 from river import preprocessing
 
@@ -155,3 +158,36 @@ def test_other_models_cannot_be_saved(path):
     with pytest.raises(TypeError, match=r"cannot save a.*; of an estimator .* save est\.model_;"):
         river_amf.save(estimators.AMFClassifier(), path)
     assert not path.exists()
+
+
+OPENERS = [open, functools.partial(open, buffering=0), gzip.open, bz2.open]
+
+
+@pytest.mark.parametrize("opener", OPENERS)
+def test_open_files_are_used_from_their_position(path, opener):
+    model = trained(STREAM[:80], n_estimators=2)
+    with opener(path, "wb") as file:
+        file.write(b"before")
+        model.save(file)
+    with opener(path, "rb") as file:
+        assert file.read(6) == b"before"
+        assert state_of(AMFClassifier.load(file)) == state_of(model)
+
+
+@pytest.mark.parametrize(
+    ("call", "method"), [(AMFClassifier().save, "write"), (river_amf.load, "read")]
+)
+def test_other_places_are_refused(path, call, method):
+    path.touch()
+    with open(path, "r+") as file:  # in text mode
+        for other in (3, None, [b"a"], file):
+            with pytest.raises(TypeError, match=f"path or a binary file with a method '{method}'"):
+                call(other)
+
+
+def test_file_that_takes_a_part_is_an_error():
+    class Short:
+        write = staticmethod(lambda data: len(data) - 1)
+
+    with pytest.raises(OSError, match="the Short took only a part"):
+        AMFClassifier().save(Short())

@@ -1,7 +1,5 @@
 """Models that the command saves, and what it predicts with them."""
 
-from __future__ import annotations
-
 import csv
 import random
 import sys

@@ -1,9 +1,10 @@
-"""DESIGN.md and the code fit together: sections that are cited, names, and constants."""
+"""DESIGN.md, mutants and the code fit together: sections that are cited, names, and constants."""
 
 import importlib
 import re
 from pathlib import Path
 
+import mutants
 import numpy as np
 
 import river_amf
@@ -65,6 +66,12 @@ def test_maps_of_calls_name_files_of_functions():
         source = (PACKAGE / path[0]).read_text(encoding="utf-8")
         calls = WORD.findall(line[: path.start()])
         assert any(f"def {name}(" in source or f"class {name}:" in source for name in calls), line
+
+
+def test_each_mutant_finds_its_text_once():
+    found = mutants.mutants()
+    assert len(found) > 60
+    assert [name for name, mutant in found.items() if not mutant.is_found_in(PACKAGE)] == []
 
 
 def test_tests_patch_no_private_name():

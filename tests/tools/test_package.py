@@ -171,7 +171,9 @@ for x in ({"size": 1.0, "color": "red"}, {"size": float("nan"), "color": None}):
     model.predict_proba_one(x)
     model.learn_one(x, "yes")
 """
-LAZY = {  # what is run, and which modules it must not import
+EVENT = "import logging, river_amf; logging.getLogger('river_amf.keyed').warning('not printed')"
+LAZY = {  # what is run, printing nothing, and which modules it must not import
+    EVENT: {"numba"},
     "import river_amf.__main__, river_amf.cli": {"numba", "numpy", "river", "tqdm"},
     "from river_amf import AMFClassifier": {f"river_amf.{name}" for name in (*SUBMODULES, "ray")},
     SINGLE_SAMPLES: {"pandas"},

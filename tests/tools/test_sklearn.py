@@ -9,28 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
-from estimators import (
-    FORESTS,
-    NUMBERS,
-    WEIGHTS,
-    X,
-    Y,
-    answers,
-    assert_learned,
-    assert_refused,
-    checks_of,
-    every_forest,
-    libraries,
-    mixed_columns,
-    of_each_task,
-    rows_of,
-    small,
-    sparse_block,
-    targets_of,
-)
 from forests import state_of
 from sklearn import datasets
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.feature_selection import SelectFromModel
 from sklearn.metrics import balanced_accuracy_score
@@ -38,6 +19,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import shuffle
 from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import river_amf
 from river_amf import date_features, inspection
@@ -47,6 +29,125 @@ from river_amf.sklearn import (
     AMFClassifier,
     AMFRegressor,
 )
+
+FORESTS = [AMFClassifier, AdaptiveAMFClassifier, AMFRegressor, AdaptiveAMFRegressor]
+every_forest = pytest.mark.parametrize("kind", FORESTS)
+# the adaptive forest is a forest with other parameters and inherits everything else
+of_each_task = pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
+
+# a row of weight 2 is not two rows: trees grow with each row that comes
+FAILED = {f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")}
+
+
+def checks_of(estimators, names=None):
+    for estimator, check in parametrize_with_checks(estimators).args[1]:
+        name = getattr(check, "func", check).__name__
+        if names is None or name in names:
+            reason = "the order of rows matters"
+            marks = [pytest.mark.xfail(strict=True, reason=reason)] * (name in FAILED)
+            settings = "" if names is None else " with settings"
+            kind = type(estimator).__name__
+            yield pytest.param(estimator, check, id=f"{kind}{settings}-{name}", marks=marks)
+
+
+def make_block(n_rows=400, seed=7):
+    """Rows of four numbers, some missing, with labels of three classes, and weights."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4))
+    y = np.array(["tall", "broad", "deep"])[np.argmax(X[:, :3], axis=1)]
+    X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y, rng.choice([0.0, 0.3, 1.0, 2.0], n_rows)
+
+
+X, Y, WEIGHTS = make_block()
+NUMBERS = np.nan_to_num(X) @ [3.0, -1.0, 0.0, 0.0] + 50.0
+
+
+def mixed_columns(n_rows=300):
+    """Columns of every kind that a dataframe may have, as lists, and labels."""
+    rng = np.random.default_rng(5)
+    days = [None, "2020-01-01", "2021-01-01"]
+    columns = {
+        "length": [None if rng.random() < 0.2 else float(v) for v in rng.normal(size=n_rows)],
+        "color": [["red", "tan", None][k] for k in rng.integers(3, size=n_rows)],
+        "alive": rng.integers(2, size=n_rows).astype(bool).tolist(),
+        "grade": rng.integers(5, size=n_rows).tolist(),
+        "day": [days[k] for k in rng.integers(3, size=n_rows)],
+        "all gone": [None] * n_rows,
+    }
+    return columns, np.where(np.array(columns["alive"]), "yes", "no")
+
+
+def sparse_block(n_rows=200, n_columns=40):
+    """Return counts of words, most of them 0, and labels that depend on some of them."""
+    counts = scipy.sparse.csr_array(scipy.sparse.random(n_rows, n_columns, 0.1, random_state=1))
+    return counts, np.array(["ham", "spam"])[(counts[:, :3].sum(axis=1) > 0).astype(int)]
+
+
+LIBRARIES = {
+    "pandas": pd.DataFrame,
+    "polars": lambda columns: pytest.importorskip("polars").DataFrame(columns),
+    "pyarrow": lambda columns: pytest.importorskip("pyarrow").table(columns),
+}
+libraries = pytest.mark.parametrize("frame", LIBRARIES.values(), ids=LIBRARIES)
+
+
+def small(kind=AMFClassifier, **parameters):
+    return kind(**{"n_estimators": 3, "random_state": 3, "shuffle": False} | parameters)
+
+
+def targets_of(kind):
+    return NUMBERS if issubclass(kind, AMFRegressor) else Y
+
+
+def answers(estimator, X):
+    """Return probabilities, or the predictions of a regressor and their intervals, as an array."""
+    if is_regressor(estimator):
+        return np.column_stack(estimator.predict(X, interval=0.8))
+    return estimator.predict_proba(X)
+
+
+def rows_of(X):
+    return pd.DataFrame(X).to_dict("records")
+
+
+def as_seen(estimator):
+    """Return all attributes of an estimator in a form that can be compared."""
+    return {
+        name: state_of(value) if name == "model_" else repr(value)
+        for name, value in vars(estimator).items()
+    }
+
+
+def assert_refused(error, match, call, *estimators):
+    before = [*map(as_seen, estimators)]
+    with pytest.raises(error, match=match):
+        call()
+    assert [*map(as_seen, estimators)] == before
+
+
+def assert_learned(estimator, X, targets, weights=None, rows=None):
+    """Check that an estimator predicts like a river model that has learned one dict by another."""
+    parameters = estimator.get_params()
+    for name in {"class_weight", "shuffle"} & {*parameters}:
+        del parameters[name]
+    parameters["seed"] = parameters.pop("random_state")
+    twin = getattr(river_amf, type(estimator).__name__)(**parameters)
+    rows = rows_of(X) if rows is None else rows
+    weights = np.ones(len(targets)) if weights is None else weights
+    for x, y, w in zip(rows, np.asarray(targets).tolist(), weights.tolist(), strict=True):
+        twin.learn_one(x, y, w=w)
+    predictions = [twin.predict_one(x) for x in rows]
+    assert estimator.predict(X).tolist() == predictions
+    assert estimator.novelty(X).tolist() == [twin.novelty_one(x) for x in rows]
+    if is_regressor(estimator):
+        ends = [twin.predict_interval_one(x, 0.8) for x in rows]
+        expected = [[y, end.lower, end.upper] for y, end in zip(predictions, ends, strict=True)]
+    else:
+        proba = [twin.predict_proba_one(x) for x in rows]
+        expected = [[p.get(label, 0.0) for label in estimator.classes_.tolist()] for p in proba]
+    np.testing.assert_array_equal(answers(estimator, X), expected)
+
 
 # All checks run for each estimator with its defaults, and those that depend on settings of the
 # estimator itself for other settings too; river's checks cover the forest's own parameters.
@@ -105,9 +206,6 @@ def test_partial_fit_equals_river_model(kind, size):
     assert_learned(estimator, X, y, WEIGHTS / largest[ends].clip(1e-9))
 
 
-# The order of rows
-
-
 @every_forest
 def test_shuffle_draws_from_random_state(kind):
     y = targets_of(kind)
@@ -128,9 +226,6 @@ def test_shuffle_error_names_row_of_caller():
     estimator = small(shuffle=True).fit(X, Y)
     call = partial(estimator.fit, table, [0, 1] * 15 + [0])
     assert_refused(TypeError, "row 30: feature 'a'", call, estimator)
-
-
-# Tables
 
 
 @libraries
@@ -238,9 +333,6 @@ def test_sparse_matrix_equals_dense_and_river(kind):
     assert_refused(TypeError, advice, partial(small(kind).partial_fit, counts, labels))
 
 
-# Parameters
-
-
 @every_forest
 def test_parameters_are_those_of_river(kind):
     ours = inspect.signature(kind).parameters
@@ -276,9 +368,6 @@ def test_changed_parameter_needs_fit(name, value):
     call = partial(estimator.partial_fit, X, Y)
     assert_refused(ValueError, f"{name} was changed from {old!r} to .* call fit", call, estimator)
     estimator.set_params(**{name: old}).partial_fit(X, Y)
-
-
-# Labels and classes
 
 
 LABELS = [
@@ -329,9 +418,6 @@ def test_labels_equal_in_value_are_one_class():
     assert estimator.classes_.tolist() == [0, 1] and estimator.classes_.dtype.kind == "i"
     call = partial(estimator.partial_fit, [[1.0]] * 2, ["a", "b"])
     assert_refused(ValueError, "all strings or all numbers", call, estimator)
-
-
-# What is refused leaves no trace
 
 
 ROWS, TWO, ALL = X[:2], ["tall", "new"], ["broad", "deep", "tall"]
@@ -398,9 +484,6 @@ def test_first_block_needs_a_weight(kind):
     assert state_of(estimator.partial_fit(X, y, sample_weight=nothing).model_) == model
 
 
-# Weights of classes
-
-
 @pytest.mark.parametrize("class_weight", [{"tall": 5.0, "deep": 0.5}, {"tall": 5}, "balanced"])
 def test_class_weight_is_weight_of_rows(class_weight):
     estimator = small(class_weight=class_weight).fit(X, Y, WEIGHTS)
@@ -440,9 +523,6 @@ def test_balanced_weights_need_fit():
         assert_refused(ValueError, "'balanced' needs all rows at once", call, estimator)
 
 
-# Targets, intervals and quantiles
-
-
 TARGETS = {
     "booleans": NUMBERS > 50.0,
     "half floats": NUMBERS.astype(np.float16),
@@ -480,9 +560,6 @@ def test_intervals_and_quantiles_are_those_of_river(frame):
     ]:
         with pytest.raises(ValueError, match=message):
             pipeline.predict(table, **wrong)
-
-
-# Inside scikit-learn
 
 
 def test_classifier_in_search_and_calibration():
