@@ -7,6 +7,8 @@ import random
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
@@ -62,6 +64,14 @@ def state_of(model: Any) -> bytes:
     return buffer.getvalue()
 
 
+def objects(*values: Any) -> Any:
+    """Make a series of pandas that holds the values as they are."""
+    column = np.empty(len(values), object)
+    for row, value in enumerate(values):
+        column[row] = value
+    return pd.Series(column, dtype=object)
+
+
 def by_hand(parameters: dict[str, Any], names: set[str]) -> list[Any]:
     """Return the arguments of a parametrized test; the named ones only run with -m soak."""
     return [
@@ -93,23 +103,6 @@ def mixed_stream(n_samples: int) -> Iterator[Sample]:
         yield x, label, rng.choice([1.0, 1.0, 2.0, 0.3])
 
 
-SHADES = [f"{letter}{digit}" for letter in "pqrs" for digit in range(6)]
-
-
-def visits(n_samples: int, seed: int = 3) -> Iterator[Sample]:
-    """Yield samples with a few steady colors, rare shades, and a session that never comes back."""
-    rng = random.Random(seed)
-    for i in range(n_samples):
-        color = rng.choice(SHADES[:3]) if rng.random() < 0.6 else rng.choice(SHADES)
-        x: dict[Any, Any] = {"size": rng.random(), "color": color, "session": f"session {i:04}"}
-        if i > n_samples // 2:
-            x["late"] = rng.choice(SHADES).upper()
-        if rng.random() < 0.1:
-            x["color"] = None
-        label = (color < "p3") ^ (x["size"] < 0.2)
-        yield x, str(label) if i < n_samples // 3 else f"{label} later", rng.choice([1.0, 0.0, 2.0])
-
-
 STREAM = list(mixed_stream(900))
 QUESTIONS = [x for x, _, _ in STREAM[::30]] + [{}, {"fine": 1e9}, {"color": "never seen"}]
 
@@ -120,8 +113,21 @@ def learn(model: Any, samples: Samples) -> Any:
     return model
 
 
+def fresh(kind: Any = AMFClassifier, **parameters: Any) -> Any:
+    return kind(**({"n_estimators": 3, "seed": 42} | parameters))
+
+
 def trained(samples: Samples, kind: Any = AMFClassifier, **parameters: Any) -> Any:
-    return learn(kind(**({"n_estimators": 3, "seed": 42} | parameters)), samples)
+    return learn(fresh(kind, **parameters), samples)
+
+
+def walk(model: Any, samples: Samples, predict: str = "predict_one") -> list[Any]:
+    """Return what a model predicts for each sample before it learns it."""
+    predictions = []
+    for x, *more in samples:
+        predictions.append(getattr(model, predict)(x))
+        model.learn_one(x, *more)
+    return predictions
 
 
 def answers(model: Any) -> list[dict[Any, float]]:

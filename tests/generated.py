@@ -15,6 +15,12 @@ CATEGORIES = st.sampled_from(["red", "green", "blue", ("a", "tuple"), "late"])
 MISSING = st.sampled_from([None, float("nan")])
 
 
+def any_of(*lists: list[Any]) -> st.SearchStrategy[Any]:
+    """Draw a value by its place, as Hypothesis would compare the values."""
+    values = [value for values in lists for value in values]
+    return st.integers(0, len(values) - 1).map(values.__getitem__)
+
+
 def _samples(labels: str, weights: st.SearchStrategy[float]) -> st.SearchStrategy[Sample]:
     features = st.fixed_dictionaries(
         {"a": st.one_of(NUMBERS, NUMBERS, MISSING)},

@@ -3,6 +3,7 @@
 import math
 import random
 
+import forests
 import pytest
 from river import base
 
@@ -55,9 +56,5 @@ def check_answer(model, x, seen):
 
 
 def walk(model, samples):
-    predict = "predict_one" if isinstance(model, base.Regressor) else "predict_proba_one"
-    answers = []
-    for x, y in samples:
-        answers.append(getattr(model, predict)(x))
-        model.learn_one(x, y)
-    return answers
+    is_regressor = isinstance(model, base.Regressor)
+    return forests.walk(model, samples, "predict_one" if is_regressor else "predict_proba_one")

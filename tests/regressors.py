@@ -1,11 +1,13 @@
 """Regressors of all kinds, and the stream that they learn, for tests of copies and blocks."""
 
+import functools
 import math
 from collections.abc import Iterable
 from typing import Any
 
+import forests
 import pytest
-from forests import QUESTIONS, STREAM, Sample, learn
+from forests import QUESTIONS, STREAM, Sample, learn  # noqa: F401
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor
 
@@ -43,12 +45,8 @@ def with_numbers(stream: Iterable[Sample]) -> list[Sample]:
 NUMBERS = with_numbers(STREAM)
 
 
-def fresh(kind: Any = AMFRegressor, **parameters: Any) -> Any:
-    return kind(**({"n_estimators": 3, "seed": 42} | parameters))
-
-
-def trained(samples: Iterable[Sample], **parameters: Any) -> Any:
-    return learn(fresh(**parameters), samples)
+fresh = functools.partial(forests.fresh, kind=AMFRegressor)
+trained = functools.partial(forests.trained, kind=AMFRegressor)
 
 
 def ends(interval: Any) -> tuple[float, float]:

@@ -10,9 +10,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from forests import state_without_pending
+from forests import fresh, state_without_pending
 
-from river_amf import AMFClassifier, AMFRegressor
+from river_amf import AMFRegressor
 
 
 class Library(NamedTuple):
@@ -35,10 +35,6 @@ Arrow = Library(
 )
 LIBRARIES = {"pandas": Pandas, "polars": Polars, "pyarrow": Arrow}
 libraries = pytest.mark.parametrize("library", LIBRARIES.values(), ids=LIBRARIES)
-
-
-def fresh(kind=AMFClassifier, **parameters):
-    return kind(**({"n_estimators": 3, "seed": 42} | parameters))
 
 
 def answer(model, x):
@@ -132,8 +128,3 @@ def assert_learns(library, blocks, **parameters):
     for X, _, _ in blocks:
         assert_predicts(model, X, library)
     return model
-
-
-def objects(*values):
-    """Make a series of pandas that holds the values as they are."""
-    return pd.Series(values, dtype=object)

@@ -9,7 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from forests import state_of
+from forests import fresh, objects, state_of
 from libraries import (
     LIBRARIES,
     Arrow,
@@ -18,17 +18,13 @@ from libraries import (
     assert_answers,
     assert_learns,
     assert_twins,
-    fresh,
     labels_of,
     learn,
     libraries,
     matrix_of,
-    objects,
 )
 
 from river_amf import AdaptiveAMFClassifier
-
-# Columns
 
 
 @libraries
@@ -169,9 +165,6 @@ def test_infinity_may_be_a_category():
     assert model._features.categories("code") == {"inf": 0, "2": 1}
 
 
-# Labels and weights
-
-
 LABELS_OF_PANDAS = {
     "bool": pd.Series([True, False, True]),
     "int": pd.Series([3, 1, 3]),
@@ -250,9 +243,6 @@ def test_weights_are_values_of_any_vector(library, w, values):
     model.predict_proba_then_learn_many(frame, TEXTS, w=w)
     learn(twin, library.rows(frame), TEXTS, values)
     assert_twins(model, twin)
-
-
-# Indexes and empty blocks
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from forests import STREAM, VARIANTS, forests, state_of
-from generated import PARAMETERS, PARAMETERS_OF_NUMBERS, TARGETS
+from forests import STREAM, VARIANTS, forests, fresh, objects, state_of
+from generated import PARAMETERS, PARAMETERS_OF_NUMBERS, TARGETS, any_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from libraries import (
@@ -18,11 +18,9 @@ from libraries import (
     Pandas,
     assert_learns,
     assert_twins,
-    fresh,
     labels_of,
     learn,
     libraries,
-    objects,
     predict_then_learn,
 )
 from regressors import NUMBERS, REGRESSORS
@@ -115,8 +113,6 @@ def test_block_behind_a_scaler():
     assert (pipeline.predict_many(X) == y).mean() > 0.8
 
 
-# Any blocks
-
 MISSING = st.none()
 VALUES = {
     "length": st.floats(-10, 10)
@@ -159,18 +155,8 @@ def test_any_blocks_equal_rows(drawn):
     assert_learns(library, blocks, n_estimators=2, **parameters)
 
 
-class One(enum.IntEnum):
-    """An integer of another type."""
-
-    ONE = 1
-
-
-class Text(enum.StrEnum):
-    """Text of another type."""
-
-    A = "a"
-
-
+One = enum.IntEnum("One", {"ONE": 1})
+Text = enum.StrEnum("Text", {"A": "a"})
 ODD_NUMBERS = [1, 1.0, True, -0.0, 2**53 + 1, float(2**53), 2**63, np.float32(0.1), np.bool_(True)]
 ODD_NUMBERS += [decimal.Decimal("0.1"), fractions.Fraction(1, 10), np.uint64(2**63), One.ONE]
 GAPS = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, decimal.Decimal("nan"), complex("nan")]
@@ -178,12 +164,6 @@ OTHERS = ["", "a", "1", b"a", np.str_("a"), "\ud800", Text.A, ("a", math.nan), (
 OTHERS += [frozenset({1}), (decimal.Decimal("nan"),), pd.Interval(0, 1), int]
 BAD = [pd.Timestamp("2020"), datetime.time(5), np.timedelta64(1, "s"), math.inf, 10**400, 1j, [1]]
 BAD += [decimal.Decimal("sNaN"), np.array([1.0]), ("a", [1]), {"a": 1}]
-
-
-def any_of(*lists):
-    """Draw a value by its place, as Hypothesis would compare the values."""
-    values = [value for values in lists for value in values]
-    return st.integers(0, len(values) - 1).map(values.__getitem__)
 
 
 ANY = any_of(ODD_NUMBERS, OTHERS, GAPS, BAD)

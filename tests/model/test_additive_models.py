@@ -17,6 +17,7 @@ from river_amf.state.arena import Arena
 
 PARAMETERS = {"n_estimators": 1, "max_nodes": 1, "vote": "learned", "linear": True, "seed": 1}
 CLASSIFIER, REGRESSOR = (kind(**PARAMETERS) for kind in (AMFClassifier, AMFRegressor))
+TRENDS = "fast", "smooth"
 BOTH = pytest.mark.parametrize("model", [CLASSIFIER, REGRESSOR], ids=["classifier", "regressor"])
 
 
@@ -98,14 +99,7 @@ def test_covariances_stay_positive_definite(model, n_blocks):
     for _ in range(n_blocks):
         model.learn_many(*odd_rows(4000, rng))
     check_is_sound(model)
-    for name in (
-        "additive_weights",
-        "smooth_weights",
-        "bin_counts",
-        "label_counts",
-        "fast",
-        "smooth",
-    ):
+    for name in ["additive_weights", "smooth_weights", "bin_counts", "label_counts", *TRENDS]:
         assert np.isfinite(getattr(model._arena, name)).all()
 
 

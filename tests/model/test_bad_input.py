@@ -11,17 +11,13 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from forests import state_of
+from forests import fresh, objects, state_of
 
 from river_amf import AMFClassifier, AMFRegressor, OnlineDummyClassifier
 
 COLORS = ["red", "tan", "blue"]
 GOOD = {"size": 1.0, "width": 1.0, "color": "red"}
 WRONG = (TypeError, ValueError)
-
-
-def fresh(kind=AMFClassifier, **parameters):
-    return kind(n_estimators=3, seed=42, **parameters)
 
 
 def trained(kind=AMFClassifier, n_samples=60, **parameters):
@@ -35,14 +31,6 @@ def dummy():
     model = OnlineDummyClassifier()
     model.learn_one({}, "a")
     return model
-
-
-def objects(*values):
-    """Make a series of pandas that holds the values as they are."""
-    column = np.empty(len(values), object)
-    for row, value in enumerate(values):
-        column[row] = value
-    return pd.Series(column, dtype=object)
 
 
 def short_repr(value):
@@ -98,9 +86,6 @@ def assert_refused(model, error, words, x=GOOD, y=0, w=1.0):
             assert refusal(model, error, *call) == f"row {n_before}: {message}"
 
 
-# values
-
-
 class HasFloat:
     """Converts to a number, but is none."""
 
@@ -153,8 +138,6 @@ def test_sample_must_be_mapping(make):
         assert advice in refusal(model, TypeError, model.predict_one, x)
         assert advice in refusal(model, TypeError, model.predict_proba_one, x)
 
-
-# labels, targets, weights, levels
 
 NAN = decimal.Decimal("nan")
 MISSING = [None, math.nan, np.float32("nan"), pd.NA, pd.NaT, NAN, np.ma.masked]
@@ -215,8 +198,6 @@ def test_bad_level_is_refused(make, level):
         message = refusal(model, ValueError, call, x, level)
         assert "level must be a number strictly between 0 and 1" in message
 
-
-# blocks
 
 N = 12
 COLUMNS = {"size": [i / 3 for i in range(N)], "color": COLORS * 4}

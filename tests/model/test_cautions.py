@@ -9,15 +9,12 @@ import warnings
 import pandas as pd
 import pytest
 from forests import forests, learn, state_of
+from forests import fresh as made
 from river import feature_extraction, preprocessing
 from test_mismatch import caught
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
 from river_amf.evaluation import STREAMS, load_stream
-
-
-def made(kind=AMFClassifier, **parameters):
-    return kind(n_estimators=2, seed=1, **parameters)
 
 
 def hashed(n_samples, n_names=60, n_present=2):
@@ -46,9 +43,6 @@ def in_blocks(model, cuts, *columns):
     return texts
 
 
-# Few values
-
-
 @forests
 def test_few_values_warn(kind):
     model, rows = made(kind), hashed(400)
@@ -67,13 +61,6 @@ def test_few_values_warn(kind):
     more = [{f"more {k}": 1} for k in range(150)]
     assert at_rows(model, more) == []
     assert len(at_rows(twin, more)) == 1
-
-
-def test_ids_that_are_one_hot_warn():
-    rng, forest = random.Random(1), made(AdaptiveAMFClassifier)
-    rows = [{"id": f"user {rng.randrange(500)}"} for _ in range(300)]
-    assert len(at_rows(preprocessing.OneHotEncoder() | forest, rows)) == 1
-    assert at_rows(made(), rows) == []
 
 
 def test_bag_of_words_warns():
@@ -134,9 +121,6 @@ def test_warning_as_error_leaves_model_unchanged():
         assert [warning.filename for warning in record] == [__file__]
 
 
-# Features beyond the bound
-
-
 @forests
 def test_features_beyond_bound_leave_no_trace(kind):
     rng, model, twin = random.Random(1), made(kind, max_features=4), made(kind, max_features=4)
@@ -179,8 +163,6 @@ def test_memory_of_bounded_features_stays_small(kind):
     assert b"session 1999" not in pickle.dumps(model)
 
 
-# Text and integers
-
 TEXTS = {
     "times": lambda i: f"2026-03-{1 + i // 24:02}T{i % 24:02}:00:00Z",
     "text with gaps": lambda i: f"message {i}" if i % 3 else None,
@@ -219,9 +201,6 @@ def test_integers_that_are_rounded_warn_once(kind, number):
     texts = in_blocks(made(kind), [], rows[1:], [1, 0, 1])
     assert texts == [text for _, text in at_rows(made(kind), rows)]
     assert ["str(value) if they are ids" in text for text in texts] == [True] * (number == 10**17)
-
-
-# Labels without predictions
 
 
 def unlike(n):
@@ -268,8 +247,6 @@ def test_unlabeled_rows_give_no_warning():
         else:
             assert not caught(model.learn_one, x, n % 2)
 
-
-# The order of labels
 
 RUNS = [  # labels, and the row of the warning
     ("a" * 100 + "b" * 150, 199),

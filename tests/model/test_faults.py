@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from forests import learn as learn_one
 from forests import saved
 
 import river_amf
@@ -42,11 +43,6 @@ THREADED = tuple(str(Path(FOLDER, "engine", name)) for name in ("blocks.py", "lo
 def columns_of(rows):
     xs, labels, weights = map(list, zip(*rows, strict=True))
     return pd.DataFrame(xs, dtype=object), labels, weights
-
-
-def learn_one(model, rows):
-    for x, y, w in rows:
-        model.learn_one(x, y, w)
 
 
 def learn_many(model, rows):

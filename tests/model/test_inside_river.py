@@ -4,7 +4,8 @@ import math
 import random
 
 import pytest
-from forests import forests
+from forests import forests, walk
+from forests import fresh as small
 from river import bandit, compose, ensemble, metrics, model_selection, preprocessing
 from river.conf import Interval
 
@@ -12,10 +13,6 @@ from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier
 
 REGRESSORS = [AMFRegressor, AdaptiveAMFRegressor]
 regressors = pytest.mark.parametrize("kind", REGRESSORS)
-
-
-def small(kind=AMFClassifier, **parameters):
-    return kind(n_estimators=3, **{"seed": 1} | parameters)
 
 
 def stream(n_samples, kind=AMFClassifier):
@@ -33,18 +30,10 @@ def stream(n_samples, kind=AMFClassifier):
         yield x, y
 
 
-def answers(model, samples):
-    predictions = []
-    for x, y in samples:
-        predictions.append(model.predict_one(x))
-        model.learn_one(x, y)
-    return predictions
-
-
 def score(model, samples, last=500):
     """Predict, then learn; return the accuracy or the R^2 of the last predictions."""
     samples = list(samples)
-    predictions, targets = answers(model, samples)[-last:], [y for _, y in samples][-last:]
+    predictions, targets = walk(model, samples)[-last:], [y for _, y in samples][-last:]
     metric = metrics.Accuracy() if isinstance(targets[0], bool) else metrics.R2()
     for pair in zip(targets, predictions, strict=True):
         metric.update(*pair)
@@ -74,7 +63,7 @@ def test_ensemble_learns_and_its_members_differ(kind, wrapper):
     predictions = {str(predict(getattr(m, "model", m), samples[0][0])) for m in model}
     assert len(predictions) == 3
     again = wrapper(small(kind), n_models=3, seed=1)
-    assert answers(model.clone(), samples[:100]) == answers(again, samples[:100])
+    assert walk(model.clone(), samples[:100]) == walk(again, samples[:100])
 
 
 @pytest.mark.parametrize(
@@ -135,7 +124,7 @@ def test_unknown_keywords_are_refused(kind):
 def test_transformed_target_is_learned(kind, wrap):
     model, samples = wrap(small(kind)), [*stream(800, kind)]
     assert score(model, samples) > 0.5
-    assert answers(model.clone(), samples) == answers(wrap(small(kind)), samples)
+    assert walk(model.clone(), samples) == walk(wrap(small(kind)), samples)
 
 
 @regressors

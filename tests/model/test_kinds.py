@@ -5,6 +5,7 @@ import sys
 
 import pandas as pd
 import pytest
+from forests import fresh, walk
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
 from river_amf.state import layout
@@ -39,16 +40,15 @@ def test_kind_follows_from_parameters(model, kind):
 @pytest.mark.parametrize("parameters", [{}, {"split_pure": True}, {"max_nodes": 41}])
 def test_plain_kernels_predict_what_others_do(parameters, monkeypatch):
     def predictions():
-        model = AMFClassifier(n_estimators=3, seed=1, **parameters)
-        for x, y in zip(XS, YS, strict=True):
-            yield model.predict_proba_one(x)
-            model.learn_one(x, y, w=1.0 + y % 2)
+        model = fresh(**parameters)
+        samples = [(x, y, 1.0 + y % 2) for x, y in zip(XS, YS, strict=True)]
+        single = walk(model, samples, "predict_proba_one")
         model.learn_many(pd.DataFrame(XS), YS)
-        yield model.predict_proba_many(pd.DataFrame(XS)).to_numpy().tobytes()
+        return single, model.predict_proba_many(pd.DataFrame(XS)).to_numpy().tobytes()
 
-    plain = [*predictions()]
+    plain = predictions()
     monkeypatch.setattr(layout, "kind_of", lambda settings: CLASSIFIER)
-    assert [*predictions()] == plain
+    assert predictions() == plain
 
 
 USE = """

@@ -68,9 +68,7 @@ def test_sixty_features_take_little_memory(kind):
     X = pd.DataFrame(rng.normal(size=(n_samples, 60)))
     labels = {
         "noise": rng.integers(0, 2, n_samples),
-        "easy": (X[0] > 0).astype(
-            int
-        ),  # few splits, so lists hold many samples until trees are full
+        "easy": (X[0] > 0).astype(int),  # few splits: lists are long until trees are full
         "rare": (rng.random(n_samples) < 0.02).astype(int),
     }
     model = AdaptiveAMFClassifier(seed=1)

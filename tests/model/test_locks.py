@@ -118,9 +118,6 @@ def test_nested_call_raises_and_changes_nothing(kind):
         assert state_of(model) == before
 
 
-# Threads of our own
-
-
 def test_run_in_threads_returns_or_raises():
     made = []
     run_in_threads([partial(made.append, k) for k in range(3)], [])
@@ -198,8 +195,6 @@ def test_interrupted_compiler_is_no_obstacle(monkeypatch):
     with pytest.raises(ValueError, match="invalid literal"):
         uninterrupted(int, "one")
 
-
-# Weights
 
 HEAVY = 1e300
 

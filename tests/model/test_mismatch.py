@@ -3,6 +3,7 @@
 import copy
 import decimal
 import enum
+import functools
 import math
 import pickle
 import warnings
@@ -11,22 +12,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import test_naive
-from forests import forests, state_of
+from forests import forests, fresh, state_of
+from generated import any_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from river import compose
 
 from river_amf import AMFClassifier, MismatchWarning
 
-
-class Shade(enum.StrEnum):
-    """Text of another type."""
-
-    RED = "red"
-
-
-def made(kind=AMFClassifier, **parameters):
-    return kind(n_estimators=3, seed=42, on_mismatch="missing", **parameters)
+Shade = enum.StrEnum("Shade", {"RED": "red"})  # text of another type
+made = functools.partial(fresh, on_mismatch="missing")
 
 
 def caught(call, *args, **kwargs):
@@ -50,9 +45,6 @@ def kinds_of(model):
 
 def text_of(name, held, got):
     return f"feature '{name}' has held {held} so far, got {got}; such values count as missing"
-
-
-# what settles the kind of a feature
 
 
 @pytest.mark.parametrize("text", ["", "NA", "N/A", "nan", "null", "?", "-"])
@@ -79,9 +71,6 @@ def test_first_value_settles_kind():
     model.learn_one({"temp": "b"}, 0, w=0)
     learn(model, [{"temp": 1.0}])
     assert kinds_of(model) == {"color": True, "size": False, "temp": False}
-
-
-# warnings
 
 
 def test_each_feature_warns_once_and_copies_again():
@@ -132,18 +121,12 @@ def test_sample_without_known_features_warns_once():
     assert texts == [[f"{text}; 'city' was learned"], []] * 2
 
 
-# blocks, and the reference
-
 NUMBERS = [1, 2.5, True, np.int64(3), decimal.Decimal("0.5"), 0.0]
 TEXTS = ["N/A", "?", "red", "tan", b"red", ("a", 1), Shade.RED]
 VALUES = [*NUMBERS, *NUMBERS, *TEXTS, None, math.nan, pd.NaT]
 
 
-def one_of(values):
-    return st.integers(0, len(values) - 1).map(values.__getitem__)
-
-
-ROW = st.tuples(one_of(VALUES), one_of(NUMBERS + VALUES), one_of(TEXTS + VALUES))
+ROW = st.tuples(any_of(VALUES), any_of(NUMBERS, VALUES), any_of(TEXTS, VALUES))
 SAMPLE = st.tuples(
     ROW.map(lambda row: dict(zip("abc", row, strict=True))),
     st.integers(0, 1),
@@ -179,9 +162,6 @@ def test_missing_mismatches_equal_reference(stream):
         assert model.predict_proba_one(x) == pytest.approx(expected, abs=1e-12)
         model.learn_one(x, y, w)
         reference.learn_one(z, y, w)
-
-
-# Categories are numbers as texts
 
 
 @forests

@@ -13,17 +13,14 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from forests import forests, state_of
+from forests import forests, fresh, state_of, walk
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_bad_input import GOOD, fresh, short, trained
+from test_bad_input import GOOD, short, trained
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor
 
 stages = pytest.mark.parametrize("make", [fresh, trained])
-
-
-# Odd objects
 
 
 @stages
@@ -51,13 +48,7 @@ def test_samples_are_never_changed(make, kind):
         assert [*x.items()] == [*original.items()]
 
 
-# Values
-
-
-class Suit(enum.Enum):
-    CLUBS = "c"
-    HEARTS = "h"
-    SPADES = "s"
+Suit = enum.Enum("Suit", {"CLUBS": "c", "HEARTS": "h", "SPADES": "s"})
 
 
 def plain_sample(i):
@@ -96,11 +87,9 @@ ODD |= {f"mapping {kind.__name__}": kind for kind in MAPPINGS}
 
 def answers(samples):
     """Return the test-then-train predictions of the plain labels."""
-    model, rng, answers = fresh(), random.Random(5), []
-    for i, x in enumerate(samples):
-        answers.append(model.predict_proba_one(x))
-        model.learn_one(x, (i * i % 23 > 11) ^ (rng.random() < 0.1))
-    return answers
+    rng = random.Random(5)
+    rows = ((x, (i * i % 23 > 11) ^ (rng.random() < 0.1)) for i, x in enumerate(samples))
+    return walk(fresh(), rows, "predict_proba_one")
 
 
 @pytest.mark.parametrize("odd", ODD.values(), ids=ODD)
@@ -127,9 +116,6 @@ def test_order_of_keys_does_not_matter(names):
     assert state_of(second) == state_of(first)
 
 
-# Labels and targets
-
-
 LABELS = [(True, False), (np.bool_(True), np.bool_(False)), (1, 0), (np.int64(1), np.int64(0))]
 LABELS += [(0.5, -0.5), ("yes", "no"), (b"yes", b"no"), (("yes", 1), ()), ("yes", 0)]
 LABELS += [(frozenset({1}), frozenset()), (Suit.CLUBS, Suit.HEARTS), ("nan", "None")]
@@ -145,10 +131,7 @@ def test_labels_may_be_any_hashables(labels):
     assert set(model.predict_proba_one({"v": 8})) == set(labels)
 
 
-class Level(enum.IntEnum):
-    LOW = 3
-
-
+Level = enum.IntEnum("Level", {"LOW": 3})
 TARGETS = [0, -0.0, True, np.bool_(True), np.int8(-3), np.uint64(2**64 - 1), 2**70, -(10**99)]
 TARGETS += [5e-324, np.float16(1.5), np.float32(1.1), np.longdouble("1.1"), Level.LOW]
 TARGETS += [decimal.Decimal("1.1"), fractions.Fraction(1, 3)]
@@ -172,8 +155,6 @@ def test_targets_are_learned_as_floats(make, column):
         twin.learn_one({"size": size}, float(y))
     assert state_of(single) == state_of(block) == state_of(twin)
 
-
-# Scales
 
 SCALES = {
     "timestamps a minute apart": lambda u: 1.7e9 + 60 * round(100 * u),

@@ -5,8 +5,9 @@ import random
 
 import numpy as np
 import pytest
+from forests import fresh, trained, walk
 
-from river_amf import AdaptiveAMFClassifier, AMFClassifier
+from river_amf import AdaptiveAMFClassifier
 
 FORESTS = {
     "range": {},
@@ -16,10 +17,6 @@ FORESTS = {
 }
 forests = pytest.mark.parametrize("parameters", FORESTS.values(), ids=FORESTS)
 SENTINELS = [-999.0, 1e9, 1e300]
-
-
-def made(kind=AMFClassifier, **parameters):
-    return kind(**({"n_estimators": 5, "seed": 42} | parameters))
 
 
 def make_stream(n_samples, seed=1):
@@ -42,11 +39,9 @@ def with_sentinels(stream, sentinel, every=1000, first=500):
 
 @functools.cache
 def accuracy(name, first=0, sentinel=None):
-    model, hits = made(**FORESTS[name]), []
-    for x, y in with_sentinels(STREAM, sentinel, first=first) if sentinel else STREAM:
-        hits.append(model.predict_one(x) == y)
-        model.learn_one(x, y)
-    return np.mean(hits[1000:])
+    samples = with_sentinels(STREAM, sentinel, first=first) if sentinel else STREAM
+    predictions = walk(fresh(**FORESTS[name]), samples)
+    return np.mean([p == y for p, (_, y) in zip(predictions, samples, strict=True)][1000:])
 
 
 # The first value of all, one of those that settle the range, or a later one.
@@ -68,9 +63,7 @@ def test_sentinels_cost_little(name, first, sentinel):
 
 @forests
 def test_outliers_count_as_the_end_until_frequent(parameters):
-    model = made(**parameters)
-    for x, y in STREAM[:1000]:
-        model.learn_one(x, y)
+    model = trained(STREAM[:1000], **parameters)
     column = list(model._features).index("a")
     low, high = model._arena.ranges[:, column].tolist()
     for end, far in ((high, 1e9), (high, 1e200), (low, -999.0)):

@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 from test_naive import LONGER, pair
 
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, inspection
-from river_amf.explain import experts, paths
+from river_amf.explain import paths
 
-LINEAR_FLOOR = -7.0  # least log-probability of a linear model in the vote
-VOTE_FLOOR = 0.001  # added to the probabilities of a tree in the vote
 EXACT = 1e-12
 
 PARAMETERS = LONGER | {
@@ -65,35 +63,16 @@ def mixed(model, tree, steps):
     return steps["mass"] @ paths.own_predictions(model._arena, tree, steps["node"])
 
 
-def pooled(model, of_trees, x):
-    """Return the mean of the trees, or the learned vote of these and the linear models."""
-    n_labels = len(model._labels)
-    of_trees = np.array(of_trees)[:, :n_labels]
-    if model.vote == "mean":
-        proba = of_trees.sum(axis=0)
-    else:
-        arena = model._arena
-        log_p = arena.bias[:n_labels] + arena.trees["vote_weight"] @ np.log(of_trees + VOTE_FLOOR)
-        outputs = model._engine.expert_outputs(x)
-        if weights := [*experts.vote_weights(arena).values()]:
-            votes = outputs.votes[len(of_trees) : -1, :n_labels]
-            log_p += weights @ np.maximum(votes, LINEAR_FLOOR)
-        proba = np.exp(log_p - log_p.max())
-        plain = np.exp(np.log(of_trees[::2] + VOTE_FLOOR).mean(axis=0))
-        share = outputs.plain_share
-        proba = (1.0 - share) * proba / proba.sum() + share * plain / plain.sum()
-    return proba / proba.sum()
-
-
 def assert_walks_explain(model, questions):
-    trees = range(model.n_estimators)
+    """Check that nodes mix to what the kernels predict by each tree."""
     for x in questions:
         values = encode(model, x)
-        walks = [paths.walk(model._arena, tree, values) for tree in trees]
-        expected = pooled(model, [mixed(model, tree, walks[tree]) for tree in trees], x)
-        assert [*model.predict_proba_one(x).values()] == pytest.approx(expected, abs=EXACT)
-        for steps in filter(len, walks):
-            assert steps["mass"].sum() == pytest.approx(1.0, abs=EXACT)
+        for tree in model:
+            steps = paths.walk(model._arena, tree.index, values)
+            expected = mixed(model, tree.index, steps)[: len(model._labels)]
+            proba = [*tree.predict_proba_one(x).values()]
+            assert proba == pytest.approx(expected / expected.sum(), abs=EXACT)
+            assert not len(steps) or steps["mass"].sum() == pytest.approx(1.0, abs=EXACT)
 
 
 def assert_is_step(step, visit, values, fades):
@@ -118,9 +97,8 @@ def assert_is_step(step, visit, values, fades):
 @pytest.mark.parametrize("parameters", PARAMETERS.values(), ids=PARAMETERS)
 def test_steps_equal_the_reference(parameters):
     model, reference = pair(**parameters)
-    for sample in stream(80):
-        model.learn_one(*sample)
-        reference.learn_one(*sample)
+    for forest in (model, reference):
+        learn(forest, stream(80))
     for x in QUESTIONS[::5] + QUESTIONS[-4:]:
         encoded = encode(model, x)
         for t, tree in enumerate(reference.trees):

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
-from forests import state_of
+from forests import learn, state_of, walk
 from generated import PARAMETERS_OF_NUMBERS, TARGETS, streams_of_numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +15,6 @@ from river import base
 from river.conf import Interval
 
 from river_amf import AdaptiveAMFRegressor, AMFRegressor
-
-# Targets -----------------------------------------------------------------------------------------
 
 
 @kinds
@@ -39,8 +37,7 @@ def test_negative_zero_is_zero(kind):
     for zero in (0.0, -0.0):
         y = [float(n) if n % 3 == 1 else zero for n in range(60)]
         single, listed, block = (kind(2, seed=1) for _ in range(3))
-        for x, target in zip(X.to_dict("records"), y, strict=True):
-            single.learn_one(x, target)
+        learn(single, zip(X.to_dict("records"), y, strict=True))
         listed.learn_many(X, y)
         block.learn_many(X, np.array(y))
         states |= {*map(state_of, (single, listed, block))}
@@ -145,9 +142,6 @@ def test_constant_targets_are_predicted_exactly(kind):
             assert model.predict_interval_one({"a": i}) == Interval(0.1, 0.1)
 
 
-# Maps of targets and features --------------------------------------------------------------------
-
-
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(
@@ -190,26 +184,6 @@ def smooth(rng):
     x = {name: rng.random() for name in "abcde"}
     curve = math.sin(math.pi * x["a"] * x["b"]) + 2.0 * (x["c"] - 0.5) ** 2 + x["d"]
     return x, curve
-
-
-def median_error(model, rng, n_samples, change):
-    """Return the median distance from the truth of what is predicted for new samples."""
-    errors = []
-    for i in range(n_samples):
-        x, truth = smooth(rng)
-        errors.append(abs(model.predict_one(x) - truth - change(i)))
-        model.learn_one(x, truth + change(i) + rng.gauss(0.0, 0.3))
-    return float(np.median(errors))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("outlier", [1e6, -1e9, 1e90])
-def test_absurd_target_does_little_harm(outlier):
-    rng = random.Random(6)
-    model = AdaptiveAMFRegressor(seed=1)
-    before = median_error(model, rng, 1500, lambda i: 0.0)
-    model.learn_one(smooth(rng)[0], outlier)
-    assert median_error(model, rng, 1500, lambda i: 0.0) < before
 
 
 @pytest.mark.slow
@@ -262,6 +236,7 @@ def test_claims_of_all_sizes_count(kind):
         (-999.0, [*range(150, 12_000, 1200)], 0.54),  # 0.47 without any
         (65535.0, [*range(150, 12_000, 1200)], 0.54),
         (1e9, [7, *range(150, 12_000, 1200)], 0.54),
+        (1e90, [1500], 0.54),
         (1e9, [*range(7, 12_000, 97)], 1.0),
     ],
 )
@@ -273,9 +248,6 @@ def test_glitches_do_little_harm(glitch, rows, most):
     targets.iloc[rows] = glitch
     errors = (AdaptiveAMFRegressor(seed=1).predict_then_learn_many(X, targets) - y).abs()
     assert errors[1000:].drop(rows, errors="ignore").mean() < most
-
-
-# Intervals ---------------------------------------------------------------------------------------
 
 
 @kinds
@@ -322,49 +294,44 @@ def test_intervals_cover_their_level(kind, law):
         assert hits[level] / n_asked == pytest.approx(level, abs=0.025), level
 
 
+def covered(model, samples):
+    """Return whether the interval of each sample covers its target."""
+    samples = list(samples)
+    intervals = walk(model, samples, "predict_interval_one")
+    return [y in interval for interval, (_, y) in zip(intervals, samples, strict=True)]
+
+
 @kinds
 def test_intervals_cover_an_outage(kind):
-    rng = random.Random(3)
-    model, hits = kind(seed=1), []
+    rng, samples = random.Random(3), []
     for i in range(1200):
         x = {name: rng.gauss(0.0, 1.0) for name in "abc"}
         y = 2.0 * x["a"] + x["b"] + rng.gauss(0.0, 0.3)
-        if i >= 1000:
-            del x["a"]
-        lower, upper = ends(model.predict_interval_one(x))
-        hits.append(lower <= y <= upper)
-        model.learn_one(x, y)
-    assert np.mean(hits[1000:]) >= 0.8
+        samples.append((x if i < 1000 else {"b": x["b"], "c": x["c"]}, y))
+    assert np.mean(covered(kind(seed=1), samples)[1000:]) >= 0.8
 
 
 @kinds
 def test_intervals_cover_new_categories(kind):
-    rng = random.Random(1)
-    model, hits, effects = kind(seed=1), [], [0.0]
+    rng, samples, effects = random.Random(1), [], [0.0]
     for i in range(4000):
         x = {"a": rng.random(), "shop": f"shop {rng.randrange(len(effects))}"}
-        if is_new := i % 20 == 0:
+        if i % 20 == 0:
             x["shop"] = f"shop {len(effects)}"
             effects.append(rng.gauss(0.0, 1.0))
-        y = x["a"] + effects[int(x["shop"][5:])] + rng.gauss(0.0, 0.3)
-        if is_new and i >= 400:
-            lower, upper = ends(model.predict_interval_one(x))
-            hits.append(lower <= y <= upper)
-        model.learn_one(x, y)
-    assert np.mean(hits) >= 0.8
+        samples.append((x, x["a"] + effects[int(x["shop"][5:])] + rng.gauss(0.0, 0.3)))
+    assert np.mean(covered(kind(seed=1), samples)[400::20]) >= 0.8
 
 
 @pytest.mark.slow
 @kinds
 def test_intervals_cover_their_level_after_a_drift(kind):
-    rng = random.Random(13)
-    model, hits = kind(seed=1), []
+    rng, samples = random.Random(13), []
     for i in range(6000):
         x, truth = smooth(rng)
         y = (truth if i < 3000 else 3.0 - truth) + rng.gauss(0.0, 0.1 if i < 4500 else 0.5)
-        lower, upper = ends(model.predict_interval_one(x))
-        hits.append(lower <= y <= upper)
-        model.learn_one(x, y)
+        samples.append((x, y))
+    hits = covered(kind(seed=1), samples)
     for start in range(1000, 6000, 1000):
         assert 0.85 <= np.mean(hits[start : start + 1000]) <= 0.95, start
 
@@ -418,7 +385,7 @@ def test_quantiles_need_probabilities(q):
             call(rows, q)
 
 
-def walk(n, seed=4):
+def random_walk(n, seed=4):
     """Yield features without information, and a target that only its last value predicts."""
     rng, y = random.Random(seed), 0.0
     for _ in range(n):
@@ -430,7 +397,7 @@ def walk(n, seed=4):
 def test_last_target_predicts_a_random_walk(kind):
     errors, last = {"target": 0.0, None: 0.0, "last": 0.0}, 0.0
     models = {recent: kind(n_estimators=4, seed=1, recent=recent) for recent in ("target", None)}
-    for x, y in walk(1500):
+    for x, y in random_walk(1500):
         for recent, model in models.items():
             errors[recent] += abs(y - model.predict_one(x))
             model.learn_one(x, y)

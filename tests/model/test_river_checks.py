@@ -1,15 +1,35 @@
-"""All of river's own checks of estimators, with none skipped."""
+"""All of river's own checks of estimators; of keyed models, behind a step that gives keys."""
 
 import inspect
+import re
 from collections import Counter
 
 import pytest
 from forests import FORESTS
-from river import base, checks, preprocessing
+from river import base, checks, compose, linear_model, preprocessing
 
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor, OnlineDummyClassifier
+from river_amf.keyed import KeyedClassifier, KeyedRegressor
 
+
+def with_key(x):
+    return {**x, "user": len(x) % 2}
+
+
+KEYS = compose.FuncTransformer(with_key)
+SCALED = preprocessing.StandardScaler() | linear_model.LogisticRegression()
+KEYED = {
+    "forest": KEYS | KeyedClassifier(AMFClassifier(n_estimators=2), "user", max_in_memory=1),
+    "regressor": KEYS | KeyedRegressor(AMFRegressor(n_estimators=2), "user", max_in_memory=1),
+    "scaled": KEYS | KeyedClassifier(SCALED, "user"),
+    "alone": KeyedClassifier(SCALED, "user"),
+    "regressor alone": KeyedRegressor(linear_model.LinearRegression(), "user"),
+}
+# A frame has no keys, as the function adds them to dicts alone.
+NOT_OF_KEYS = r"check_(learn|predict|predict_proba)_many_matches|check_bounded_memory_growth"
+# checks that call no method
+ALONE = "repr|str|tags|clone_(same|is_idem|changes|with)|init|doc|mutate|pickling_supports|get_par"
 DEFAULTS = [*FORESTS, OnlineDummyClassifier]
 MODELS = {kind.__name__: kind() for kind in DEFAULTS} | {
     "scaler | classifier": preprocessing.StandardScaler() | AMFClassifier(),
@@ -35,7 +55,15 @@ def all_checks():
                 yield pytest.param(model, check, id=f"{name}: {kind} {n_seen[kind]}", marks=marks)
 
 
-@pytest.mark.parametrize(("model", "check"), [*all_checks()])
+def checks_of_keyed():
+    for name, model in KEYED.items():
+        pattern = f"check_({ALONE})" if "alone" in name else f"(?!{NOT_OF_KEYS})"
+        for number, check in enumerate(checks.yield_checks(model)):
+            if re.match(pattern, check.__name__):
+                yield pytest.param(model, check, id=f"keyed {name}: {check.__name__} {number}")
+
+
+@pytest.mark.parametrize(("model", "check"), [*all_checks(), *checks_of_keyed()])
 def test_river_check(model, check):
     check(model.clone())
 

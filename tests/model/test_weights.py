@@ -28,7 +28,6 @@ KINDS = [
 NAMES = ["learned", "adaptive", "regressor", "adaptive regressor"]
 kinds = pytest.mark.parametrize("kind", KINDS, ids=NAMES)
 classifiers = pytest.mark.parametrize("kind", KINDS[:2], ids=NAMES[:2])
-regressors = pytest.mark.parametrize("kind", KINDS[2:], ids=NAMES[2:])
 
 
 def predicted(model, weights, n=4000):
@@ -40,36 +39,16 @@ def predicted(model, weights, n=4000):
 
 @classifiers
 def test_only_ratios_of_class_weights_matter(kind):
-    heavy, light = (predicted(kind(), np.where(RARE, *w)) for w in ((20.0, 1.0), (1.0, 0.05)))
-    assert heavy[100:].mean() == pytest.approx(light[100:].mean(), abs=0.02)
-    weighted = 20 * P / (20 * P + 1 - P)
-    assert heavy[100:].mean() == pytest.approx(weighted.mean(), abs=0.03)  # 0.19, of rows 0.02
-
-
-@classifiers
-@pytest.mark.parametrize("factor", [10.0, 100.0])
-def test_factor_of_weights_changes_no_log_loss(kind, factor):
-    proba = [predicted(kind(), scale * DRAWN)[100:] for scale in (1.0, factor)]
-    losses = [-np.log(np.where(RARE[100:], p, 1 - p).clip(1e-9)).mean() for p in proba]
-    assert losses[0] == pytest.approx(losses[1], abs=0.02)
-
-
-@regressors
-@pytest.mark.parametrize("factor", [10.0, 100.0])
-def test_factor_of_weights_changes_no_coverage(kind, factor):
-    covered = []
-    for scale in (1.0, factor):
-        model = kind()
-        model.learn_many(X[:2000], TARGETS[:2000], scale * DRAWN[:2000])
-        ends = model.predict_interval_many(X[2000:], 0.9).to_numpy()
-        covered.append(((ends[:, 0] <= TARGETS[2000:]) & (TARGETS[2000:] <= ends[:, 1])).mean())
-    assert covered[0] == pytest.approx(covered[1], abs=0.05) and covered[0] > 0.85
+    proba, weighted = predicted(kind(), np.where(RARE, 1.0, 0.05)), 20 * P / (20 * P + 1 - P)
+    assert proba[100:].mean() == pytest.approx(weighted.mean(), abs=0.03)  # 0.19, of rows 0.02
 
 
 @kinds
-def test_equal_weights_are_weights_of_one(kind):
+def test_factor_of_weights_changes_nothing(kind):
     ones, others = (predicted(kind(), np.full(500, w), 500) for w in (1.0, 0.3))
     np.testing.assert_array_equal(ones, others)
+    drawn, others = (predicted(kind(), scale * DRAWN, 500) for scale in (1.0, 100.0))
+    np.testing.assert_allclose(drawn, others, atol=1e-9)
 
 
 @kinds

@@ -42,9 +42,6 @@ def slots_of(model):
     return model._features.words
 
 
-# The reference
-
-
 class NaiveWords:
     """The words of a forest, and the linear expert that takes them, by the text of DESIGN.md."""
 
@@ -164,12 +161,11 @@ PARAMETERS = {
     "few words": (bags(600, n_words=300), {"max_split_words": 4, "max_words": 40}),
     "very few words": (bags(300), {"max_split_words": 2, "max_words": 5}),
 }
-parametrized = pytest.mark.parametrize("samples, parameters", PARAMETERS.values(), ids=PARAMETERS)
 WEIGHTS = [1.0, 1.0, 0.3, 2.0, 0.005]
 
 
 @pytest.mark.slow
-@parametrized
+@pytest.mark.parametrize("samples, parameters", PARAMETERS.values(), ids=PARAMETERS)
 def test_words_equal_the_reference(samples, parameters):
     model, naive = Forest(2, seed=1, absent="zero", **parameters), NaiveWords(**parameters)
     # the trees are those of a forest that learns the rows of columns, where nothing is absent
@@ -216,9 +212,6 @@ def test_vote_of_words_follows_the_gradient():
         proba /= proba.sum()
         step = 0.1 * (votes[-1, list(model._labels).index(y)] - proba @ votes[-1])
         assert model._arena.counters["sparse_weight"][0] == pytest.approx(before + step, rel=1e-9)
-
-
-# What counts as 0
 
 
 def test_zeros_and_the_order_of_keys_do_not_matter():
@@ -324,16 +317,9 @@ def test_samples_cost_by_their_words():
     assert sample._all[0] == 5 or not len(model._features)  # the kernels get five words
 
 
-# Blocks
-
-
-def as_frame(samples):
-    return pd.DataFrame([x for x, _ in samples]).fillna(0.0)
-
-
 def blocks_of(samples):
     """Return the same rows in all forms: of names, and of positions."""
-    named = as_frame(samples)
+    named = pd.DataFrame([x for x, _ in samples]).fillna(0.0)
     numbered = named.set_axis(range(named.shape[1]), axis="columns")
     values = named.to_numpy()
     return {

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from files import edited_error, inner, parts_in, samples, targets, write_parts
-from forests import STREAM, forests, learn, state_of, trained, visits
+from forests import STREAM, forests, learn, state_of, trained
 
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
@@ -34,7 +34,8 @@ def of_late_labels():
 
 
 def of_many_categories():
-    return learn(AMFClassifier(n_estimators=3, seed=1, max_categories=5), visits(100))
+    xs = ({"a": i, "b": "pqrs"[i % 4], "c": "r", "session": f"{i}"} for i in range(99))
+    return learn(AMFClassifier(3, seed=1, max_categories=5), ((x, x["a"] % 2) for x in xs))
 
 
 def codes(change):
