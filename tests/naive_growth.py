@@ -5,6 +5,7 @@ the same numbers as the compiled ones. The forests of `naive.py` and `naive_regr
 from `GrowingNode`, `GrowingTree` and `GrowingForest`.
 """
 
+import functools
 import math
 import operator
 from dataclasses import dataclass, field
@@ -80,6 +81,18 @@ class Sample:
     lateness: float = 0.0  # of labels at that time
 
 
+def of_samples(method):
+    """Compute what follows from the samples of a node alone once for each number of them."""
+
+    @functools.wraps(method)
+    def known(node):
+        if node.known.get(method, (None,))[0] != len(node.samples):
+            node.known[method] = len(node.samples), method(node)
+        return node.known[method][1]
+
+    return known
+
+
 @dataclass(eq=False)
 class GrowingNode:
     """A node, with every sample that ever went through it in order of arrival.
@@ -100,14 +113,17 @@ class GrowingNode:
     right: Any = None
     log_evidence: float = 0.0
     share: float = 0.5
+    known: dict = field(default_factory=dict, repr=False)
 
     def is_leaf(self):
         return self.left is None
 
+    @of_samples
     def n_samples(self):
         """Return the total weight of the samples in the cell."""
         return add_up(sample.weight for sample in self.samples)
 
+    @of_samples
     def box(self):
         """Return the smallest and largest value of each column that the cell has seen."""
         return hull(self.samples)

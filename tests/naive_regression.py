@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from naive_aggregation import fade, log_add, sigma
-from naive_growth import GrowingForest, GrowingNode, Sample
+from naive_growth import GrowingForest, GrowingNode, Sample, of_samples
 from naive_restarts import RestartingTree
 from naive_trends import Trends, Vote, Votes
 
@@ -128,10 +128,12 @@ class RegressionNode(GrowingNode):
 
     log_densities: list = field(default_factory=list, repr=False)
 
+    @of_samples
     def sums(self):
         """Sum up the targets of the samples in the cell."""
         return sums((sample.target, sample.weight) for sample in self.samples)
 
+    @of_samples
     def faded_sums(self):
         """Sum up the targets, faded by `fading_factor` for each unit of weight that came later."""
         # A weight counts less if targets are late, as the newest ones will be old by then.

@@ -1,5 +1,6 @@
 """The compiled forest against the object-per-node reference, fed the same random draws."""
 
+import itertools
 import random
 
 import naive
@@ -243,7 +244,7 @@ def test_many_inputs_equal_the_reference():
 
 def test_heavy_samples_equal_the_reference():
     # the sums of gains are scaled down on the way
-    stream = ((x, y, 2000.0 * w) for x, y, w in longer_stream())
+    stream = ((x, y, 2000.0 * w) for x, y, w in itertools.islice(longer_stream(), 200))
     model, reference = pair(split_intensity="relevance")
     learn_both(model, reference, stream, precision=1e-9)
     assert reference.trees[0].sums_of_gains(0)[1] > 100.0
@@ -283,9 +284,9 @@ def drifts(n_samples, swap):
     ids=["mean", "adaptive"],
 )
 def test_restarts_equal_the_reference(parameters, stream):
-    model, reference = pair(n_estimators=3, **parameters)
+    model, reference = pair(**parameters)
     learn_both(model, reference, stream, precision=1e-11)
-    assert [tree.n_restarts > 0 for tree in reference.trees] == [False, True, False]
+    assert [tree.n_restarts > 0 for tree in reference.trees] == [False, True]
 
 
 def test_many_trees_equal_the_reference():

@@ -164,11 +164,11 @@ def test_ramp_with_missing_categories_equals_the_reference():
 
 @pytest.mark.parametrize("parameters", [{"vote": "mean"}, ADAPTIVE], ids=["mean", "adaptive"])
 def test_restarts_equal_the_reference(parameters):
-    model, reference = pair(**parameters | {"n_estimators": 3, "drift_threshold": 3.0})
+    model, reference = pair(**parameters | {"n_estimators": 2, "drift_threshold": 3.0})
     stream = [({"a": i * 37 % 101, "b": i * i % 53}, i * 29 % 13, 1.0) for i in range(370)]
     stream = [(x, y * (100 if i > 310 else 1) + x["a"], w) for i, (x, y, w) in enumerate(stream)]
     check_equal(model, reference, stream)
-    assert [tree.n_restarts for tree in reference.trees] == [0, 1, 0]
+    assert [tree.n_restarts for tree in reference.trees] == [0, 1]
 
 
 def wide_stream(n_samples, n_columns):
