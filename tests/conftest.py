@@ -53,7 +53,7 @@ SLOW = re.findall(
     baselines benchmarks cache capacity cli cli_predict comparison copies damage
     everyday_files inside_river inspect_regressors keyed large late_labels limits
     linear_models many mismatch naive naive_regression no_jit notebooks outliers
-    package paths plot_tree recipes relevance report sklearn tracks validation warm_up
+    package paths plot recipes relevance report sklearn tracks validation warm_up
     """,
 )
 FILES = {path.stem.removeprefix("test_") for path in HERE.rglob("test_*.py")}

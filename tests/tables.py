@@ -25,13 +25,9 @@ def dirichlet(model: AMFClassifier) -> float:
     return 0.5 if n_classes(model) <= 2 else 0.01
 
 
-def aggregation(model: AMFClassifier) -> dict[str, float]:
-    """Return the parameters of the aggregation in the form that the oracles take."""
-    return {
-        "split_prior": model.split_prior,
-        "step": model.step,
-        "dirichlet": dirichlet(model),
-    }
+def weights(model: AMFClassifier) -> dict[str, float]:
+    """Return the parameters of the weights in the form that the oracles take."""
+    return {"step": model.step, "dirichlet": dirichlet(model)}
 
 
 def cells(model: AMFClassifier, table: pd.DataFrame) -> dict[int, naive.Cell]:
@@ -125,11 +121,12 @@ def check_tree_odds(
 
 def check_log_odds(model: AMFClassifier, tolerance: float) -> None:
     """Compare all log-odds of a forest, but of full trees, with their closed form."""
-    weights = {"step": model.step, "dirichlet": dirichlet(model)}
     for tree in range(model.n_estimators):
         table = inspection.node_table(model, tree)
         if not is_full(model, table):
-            log_w = {v: naive.log_w(cell, **weights) for v, cell in cells(model, table).items()}
+            log_w = {
+                v: naive.log_w(cell, **weights(model)) for v, cell in cells(model, table).items()
+            }
             check_tree_odds(model, table, log_w, tolerance)
 
 
@@ -166,8 +163,7 @@ def log_wbar_root(model: AMFClassifier, table: pd.DataFrame) -> float:
     log wbar = log w + log(1-b) + softplus(-r) (DESIGN.md: structural changes).
     """
     made, node = cells(model, table), root(table)
-    parameters = aggregation(model)
-    log_w = naive.log_w(made[node], step=parameters["step"], dirichlet=parameters["dirichlet"])
+    log_w = naive.log_w(made[node], **weights(model))
     if made[node].left is None:
         return log_w
     odds = table.loc[node, "log_odds"]

@@ -24,7 +24,6 @@ from libraries import (
     predict_then_learn,
 )
 from regressors import NUMBERS, REGRESSORS
-from river import preprocessing
 
 from river_amf import AMFClassifier, AMFRegressor
 
@@ -97,20 +96,6 @@ def test_input_is_never_changed(library):
     model.predict_proba_then_learn_many(X, y, w)
     model.predict_many(X)
     assert [*map(state_of, (X, y, w))] == before
-
-
-def test_block_behind_a_scaler():
-    X = pd.DataFrame(np.random.default_rng(2).normal(5, 3, (200, 3)), columns=list("abc"))
-    y = X["a"] > X["b"]
-    pipeline = preprocessing.StandardScaler() | fresh()
-    scaler, model = preprocessing.StandardScaler(), fresh()
-    for start in range(0, 200, 50):
-        part, labels = X[start : start + 50], y[start : start + 50]
-        pipeline.learn_many(part, labels)
-        scaler.learn_many(part)
-        model.learn_many(scaler.transform_many(part), labels)
-    assert pipeline.predict_many(X).equals(model.predict_many(scaler.transform_many(X)))
-    assert (pipeline.predict_many(X) == y).mean() > 0.8
 
 
 MISSING = st.none()

@@ -85,14 +85,6 @@ def test_selection_finds_better_forest(select):
     assert model.best_model is models[2]
 
 
-def test_union_joins_numbers_and_categories():
-    numbers = compose.Select("a", "b") | preprocessing.StandardScaler()
-    colors = compose.Select("color") | preprocessing.OneHotEncoder()
-    model = (numbers + colors) | small()
-    assert score(model, stream(1000)) > 0.85
-    assert not model.clone().predict_proba_one({"a": 0.1, "b": 0.2, "color": "red"})
-
-
 @forests
 def test_unknown_keywords_are_refused(kind):
     model, x = small(kind), {"a": 1.0}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor
 from river_amf.kernels import UNLISTED
 
 
@@ -88,14 +88,6 @@ def test_restarts_are_counted(vote):
         assert n_listed == arena.nodes["n_rows"][tree, :n_nodes].sum()
     assert [tree.n_restarts for tree in model] == restarts.tolist()
     assert model.n_restarts == sum(restarts)
-
-
-@pytest.mark.parametrize("kind", [AMFClassifier, AMFRegressor])
-def test_plain_forests_have_no_restarts(kind):
-    model = kind(seed=1)
-    assert model.n_restarts == 0
-    model.learn_one({"a": 1.0}, True)
-    assert model.n_restarts == model[9].n_restarts == 0
 
 
 @pytest.mark.parametrize("predicts", [False, True])

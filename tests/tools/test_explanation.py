@@ -203,11 +203,8 @@ def test_many_labels_are_cut():
 def test_debug_one_changes_nothing(model):
     assert model.clone().debug_one(X).startswith("No sample has been learned yet")
     before = state_of(model)
-    for x in ({"size": math.inf}, {"color": []}, None):
-        with pytest.raises((TypeError, ValueError)) as expected:
-            model.predict_one(x)
-        with pytest.raises(expected.type, match=re.escape(str(expected.value))):
-            model.debug_one(x)
+    with pytest.raises(ValueError, match="infinite"):
+        model.debug_one({"size": math.inf})
     assert f"any tree from 0 to {len(model) - 1}\n\nContrib" in model.debug_one({}, tree=1)
     assert state_of(model) == before
 
