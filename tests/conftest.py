@@ -51,7 +51,7 @@ SLOW = re.findall(
     r"\w+",
     """
     baselines benchmarks cache capacity cli cli_predict comparison copies damage
-    everyday_files inside_river inspect_regressors keyed large late_labels limits
+    inside_river inspect_regressors keyed large late_labels limits
     linear_models many mismatch naive naive_regression no_jit notebooks outliers
     package paths plot recipes relevance report sklearn tracks validation warm_up
     """,

@@ -15,6 +15,13 @@ Published: ARF and SRP, SOKNL and ARF for regression, of 100 trees, means of ten
 from `leaderboard/data/baseline_runs.json` of StreamArena (commit 2bb632afe155), in
 whole_streams.csv; which streams are simulations is ours. "Same" is whether the last label, or the
 mean so far, is as good as there: if not, the rows or their order differ.
+
+    git clone https://github.com/aldopaim/AdaptiveRandomTreeEnsemble
+    python tests/benchmarks/whole_streams.py --arte --data AdaptiveRandomTreeEnsemble/datasets
+
+With `--arte`, accuracies beside those of ARTE and its peers, in arte.csv: from the table
+`Acc_Kappa_KappaM.png` of that repository (commit 0f3b6fff), for the files there that are zip
+archives.
 """
 
 import argparse
@@ -29,6 +36,7 @@ import pandas as pd
 from streams import HERE, add_seeds, begin, make_parser, print_header, print_row
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf.evaluation import load_stream
 
 PUBLISHED = pd.read_csv(HERE / "whole_streams.csv", index_col=["stream", "model"])
 TASKS = PUBLISHED.groupby(level="stream")[["task", "kind"]].first()
@@ -150,12 +158,34 @@ def print_task(task: str, files: dict[str, Path], arguments: argparse.Namespace)
     print()
 
 
+def print_arte(arguments: argparse.Namespace) -> int:
+    """Print accuracies beside those of ARTE; returns the exit status."""
+    forests = FORESTS["classification"]
+    published = pd.read_csv(HERE / "arte.csv", index_col="stream")
+    names = [forest.__name__ for forest in forests]
+    print_header("stream", "rows", "last label", *names, *published.columns[1:])
+    paths = {name: arguments.data / f"{file}.zip" for name, file in published.iloc[:, 0].items()}
+    there = {name: path for name, path in paths.items() if path.exists()}
+    print(f"left out: {', '.join(paths.keys() - there.keys())}", file=sys.stderr)
+    for name, path in there.items():
+        samples = [*load_stream(path).samples]
+        X, y = pd.DataFrame([x for x, _ in samples]), np.array([str(y) for _, y in samples])
+        cuts = [slice(start, start + BLOCK) for start in range(0, len(y), BLOCK)]
+        means = means_of(run_classifier, forests, [(X[c], y[c]) for c in cuts].copy, arguments)
+        cells = means[0]["floor"], *(mean["accuracy"] for mean in means), *published.loc[name][1:]
+        print_row((name, len(y), *(f"{cell:.4f}" for cell in cells)))
+    return 0 if there else 1
+
+
 def main(argv: list[str] | None = None) -> int:
     parser = make_parser(__doc__)
+    parser.add_argument("--arte", action="store_true", help="the streams of ARTE")
     parser.add_argument("--streams", nargs="+", metavar="NAME", help="run these (default: all)")
     add_seeds(parser)
     parser.add_argument("--trees", type=int, default=10, help="default: 10")
     arguments = begin(parser, argv)
+    if arguments.arte:
+        return print_arte(arguments)
     names, files = arguments.streams or [*TASKS.index], find(arguments.data)
     if missing := [name for name in names if name not in files]:
         print(f"left out, not in {arguments.data}: {', '.join(missing)}", file=sys.stderr)

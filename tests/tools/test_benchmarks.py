@@ -12,7 +12,6 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 # arguments, and what makes a script quick
 TINY = {
-    "arte --seeds 1 --trees 1": {},
     "contributions --streams additive elec2 --seeds 1": {"LEARNED": 100, "EXPLAINED": 2},
     "drift --table": {},
     "forgetting --streams elec2 --seeds 1": {"ROWS": 100},
@@ -24,6 +23,7 @@ TINY = {
     "regression --streams fried --seeds 1": {},
     "speed --streams elec2": {"ROWS": 50, "REPEATS": 1, "OTHERS": 1, "CALLS": 9},
     "votes --streams elec2 --seeds 1": {},
+    "whole_streams --arte --seeds 1": {},
     "whole_streams --streams electricity bike --seeds 1 --trees 2": {"BLOCK": 100},
     "words --streams tweets --models logistic amf --samples 50 --seeds 1": {},
 }
