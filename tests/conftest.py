@@ -140,6 +140,12 @@ def write(tmp_path):
 
 
 @pytest.fixture
+def path(tmp_path):
+    """Return where a test may write the file of a model, in a folder of its own."""
+    return tmp_path / "model.amf"
+
+
+@pytest.fixture
 def chunks(monkeypatch):
     """Return how many rows are learned in chunks, by stretch; fail if there are none.
 

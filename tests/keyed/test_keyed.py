@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from forests import FORESTS, state_of
+from forests import FORESTS, learn, state_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_keyed import NaiveKeyed, states_of
@@ -129,8 +129,7 @@ def test_keyed_equals_a_dict_after_any_calls(
         labels = [label for *_, label in samples]
         rows = [{"value": float(value), "user": key} for key, value, _ in samples]
         if call == "learn":
-            for x, label in zip(rows, labels, strict=True):
-                model.learn_one(x, label)
+            learn(model, zip(rows, labels, strict=True))
         elif call == "predict":
             for x, method in itertools.product(rows, ("predict_one", "predict_proba_one")):
                 assert getattr(model, method)(x) == naive.answer(method, x)
@@ -147,8 +146,7 @@ def test_keyed_equals_a_dict_after_any_calls(
             model.close()
             model, naive = keyed(name, **options)[0], copy.deepcopy(flushed)
         if call in ("learn", "block"):
-            for x, label in zip(rows, labels, strict=True):
-                naive.learn_one(x, label)
+            learn(naive, zip(rows, labels, strict=True))
         if call == "copy":
             data = pickle.dumps(model)
             model.close()
@@ -184,8 +182,7 @@ def test_step_without_blocks_gets_rows():
     naive, (X, y) = NaiveKeyed(model.model.clone), stream(500)
     model.learn_many(X, y)
     rows = X.to_dict("records")
-    for x, label in zip(rows, y, strict=True):
-        naive.learn_one(x, label)
+    learn(naive, zip(rows, y, strict=True))
     assert [*model.predict_many(X)] == [naive.answer("predict_one", x) for x in rows]
 
 
@@ -198,8 +195,7 @@ def test_key_of_several_columns():
     table = X[["a"]].assign(shop=[float(shop) for _, shop in X["user"]], b=X["b"])
     table["country"] = [country for country, _ in X["user"]]
     model.learn_many(pl.from_pandas(table[:30]), y[:30])
-    for x, label in zip(table[30:].to_dict("records"), y[30:], strict=True):
-        model.learn_one(x, label)
+    learn(model, zip(table[30:].to_dict("records"), y[30:], strict=True))
     assert ("de", 1) in model and states_of(model) == states_of(naive.models)
 
 

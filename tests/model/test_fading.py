@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import tables
+from forests import learn
 from generated import CATEGORIES, NUMBERS, PARAMETERS
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,8 +41,7 @@ def test_shares_counts_and_odds_equal_replays(stream, parameters, fading_factor)
     # which samples a node has learned; with n_classes given, no prior changes midway.
     parameters |= {"n_classes": 3, "dirichlet": 0.2, "max_categories": None, "vote": "mean"}
     model = AMFClassifier(n_estimators=2, fading_factor=fading_factor, seed=1, **parameters)
-    for x, y, w in stream:
-        model.learn_one(x, y, w=w)
+    learn(model, stream)
     for tree in range(2):
         table = inspection.node_table(model, tree)
         samples = {node: [] for node in table["node"]}

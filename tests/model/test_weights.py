@@ -6,7 +6,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from forests import state_of
+from forests import learn, state_of
 
 from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 
@@ -55,8 +55,7 @@ def test_factor_of_weights_changes_nothing(kind):
 def test_extreme_weights_in_blocks_equal_rows(kind):
     rows, model = kind(), kind()
     y = (RARE if isinstance(model, AMFClassifier) else TARGETS)[:300]
-    for x, target, w in zip(X[:300].to_dict("records"), y.tolist(), EXTREME.tolist(), strict=True):
-        rows.learn_one(x, target, w)
+    learn(rows, zip(X[:300].to_dict("records"), y.tolist(), EXTREME.tolist(), strict=True))
     model.learn_many(X[:100], y[:100], EXTREME[:100])
     model = pickle.loads(pickle.dumps(model))
     model.learn_many(X[100:300], y[100:300], EXTREME[100:])
