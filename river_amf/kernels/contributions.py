@@ -44,7 +44,8 @@ from river_amf.state.layout import LEAF, LOCATION, MEAN, MOST_SLOTS, MOST_TERMS,
 
 # The rows behind those of voters: of the prediction of a regressor; profiles, by label; and of each
 # stack the voters, in place of a baseline, and the base, in the next place.
-OF_FOREST, PROFILES, STACKS, N_MORE = 0, 1, 2, 5
+OF_FOREST, PROFILES, STACKS = 0, 1, 2
+N_MORE = 5
 
 
 @hot
