@@ -72,7 +72,7 @@ def n_cosines_of(forest: Forest, k: int) -> int:
 
 @helper
 def take_inputs(
-    forest: Forest, standardized: Array, first: int, end: int, of_perceptron: Array, inputs: Array
+    forest: Forest, standardized: Array, start: int, end: int, of_perceptron: Array, inputs: Array
 ) -> None:
     """Write the inputs of some features, all others 0: those of all labels, and profiles."""
     # Features from the 33rd on are added to the first ones, which bounds the time.
@@ -105,7 +105,7 @@ def take_inputs(
             counts = forest.category_counts[n_before]
             n_before += 1
             n_components = n_profiles_of(n_labels)
-        if j < first:
+        if j < start:
             continue
         for k in range(N_ADDITIVE):
             inputs[k, place_of_term(n_cosines_of(forest, k), q)] += z[j]

@@ -87,7 +87,7 @@ def lack_cosines(forest: Forest) -> bool:
 
 @view
 def take_arguments(
-    forest: Forest, draw: int, scale: float, z: Array, start: int, stop: int, out: Array
+    forest: Forest, draw: int, scale: float, z: Array, start: int, end: int, out: Array
 ) -> None:
     """Write the arguments of the cosines, if of all features only some are not 0."""
     # They see the distances between samples at this scale.
@@ -98,7 +98,7 @@ def take_arguments(
     n_cosines = len(phases)
     for k in range(n_cosines):
         out[k] = phases[k]
-    for j in range(start, stop):
+    for j in range(start, end):
         length = scale * z[j]
         if length != 0.0:
             direction = directions[j]
