@@ -38,7 +38,7 @@ from river_amf.kernels.numba_tools.compilation import (
 from river_amf.kernels.regression import target_pool, trends
 from river_amf.kernels.regression.densities import estimate_of
 from river_amf.kernels.tree.estimates import probability
-from river_amf.kernels.tree.structure import is_end, next_visit, pass_on
+from river_amf.kernels.tree.structure import next_visit, pass_on, walk_from
 from river_amf.state import layout
 from river_amf.state.layout import LEAF, LOCATION, MEAN, MOST_SLOTS, MOST_TERMS, N_TRENDS
 
@@ -218,18 +218,12 @@ def parts_of_sample(forest: Forest, sample: int, output: int, parts: int, n_part
     for t in range(len(forest.trees)):
         tree, vote = tree_of(forest, t, forest.intensity[0], forest.intensity), all_parts[t]
         x = steps.seen_by(forest, t, clipped, coded)
-        index, above, mass, reach, n_open, n_visits = tree.state["root"], 0.0, 1.0, 1.0, 0, 0
-        for c in range(vote.shape[1] if index == NONE else 0):  # it has just restarted
+        walk = walk_from(tree.state["root"], 0.0)
+        for c in range(vote.shape[1] if walk.node == NONE else 0):  # it has just restarted
             vote[0, c] = forest.votes[t, 0, c]
-        while index != NONE:
-            node = tree.nodes[index]
-            n_visits += 1
-            above = add_terms(forest, tree, index, above, mass, reach, vote)
-            rest = pass_on(settings, node, mass)[1]
-            ends = is_end(node, rest, reach)
-            branch, at = (rest, above, reach), (n_open, n_visits)
-            index, mass, above, reach, n_open = next_visit(
-                tree.nodes, node, x, ends, branch, forest.branches[t], at
-            )
+        while walk.node != NONE:
+            above = add_terms(forest, tree, walk.node, walk.above, walk.mass, walk.reach, vote)
+            rest = pass_on(settings, tree.nodes[walk.node], walk.mass)[1]
+            walk = next_visit(forest, t, x, walk, rest, above)
         vote[n_parts - 1] = 0.0
     add_experts(forest, sample, output, all_parts)

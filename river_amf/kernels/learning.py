@@ -31,11 +31,10 @@ from river_amf.kernels.numba_tools.arrays import (
     tree_of,
 )
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
-from river_amf.kernels.tree import sample_store
+from river_amf.kernels.tree import sample_store, structure
 from river_amf.kernels.tree.novelty import known_value, novelty_in
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
 from river_amf.kernels.tree.readiness import count_ready, needs_tree_votes
-from river_amf.kernels.tree.structure import hull_of_rows, is_end, is_leaf, next_visit, pass_on
 from river_amf.state.layout import LATENESS, LOWER
 
 UNSOUGHT = -2  # the place of a prediction that has not been looked for
@@ -216,22 +215,17 @@ def trace_sample(forest: Forest, t: int, sample: int, visits: int) -> int:
     clip_outliers(forest, values, n_features, clipped)
     code_row(forest.is_categorical, n_features, state["key"], clipped, x)
     trace = array_at(visits, (state["n_nodes"],), VISIT)
-    mass, depth, reach, n_open, n_visits = 1.0, 0.0, 1.0, 0, 0
-    index = state["root"]
-    while index != NONE:
-        node, visit = nodes[index], trace[n_visits]
-        n_visits += 1
-        own, rest = pass_on(settings, node, mass)
-        ends = is_end(node, rest, reach)
-        visit["node"], visit["depth"] = index, int(depth)
-        visit["value"] = math.nan if is_leaf(node) else x[node["feature"]]
-        visit["share"] = 1.0 if ends else pass_on(settings, node, 1.0)[0]
-        visit["mass"] = mass if ends else own
-        branch, at = (rest, depth + 1.0, reach), (n_open, n_visits)
-        index, mass, depth, reach, n_open = next_visit(
-            nodes, node, x, ends, branch, forest.branches[t], at
-        )
-    return n_visits
+    walk = structure.walk_from(state["root"], 0.0)  # which passes the depth down
+    while walk.node != NONE:
+        node, visit = nodes[walk.node], trace[walk.n_visits]
+        own, rest = structure.pass_on(settings, node, walk.mass)
+        ends = structure.is_end(node, rest, walk.reach)
+        visit["node"], visit["depth"] = walk.node, int(walk.above)
+        visit["value"] = math.nan if structure.is_leaf(node) else x[node["feature"]]
+        visit["share"] = 1.0 if ends else structure.pass_on(settings, node, 1.0)[0]
+        visit["mass"] = walk.mass if ends else own
+        walk = structure.next_visit(forest, t, x, walk, rest, walk.above + 1.0)
+    return walk.n_visits
 
 
 @quick_kernel
@@ -239,7 +233,9 @@ def hull_of_leaf(forest: Forest, t: int, row: int, box: int) -> None:
     """Write the hull of the samples that a leaf keeps, whose list starts at `row`."""
     # `box` is the address of (2, n_features) values, filled with NaN.
     hull = array_at(box, (2, forest.settings["n_features"]), np.float64)
-    hull_of_rows(forest, tree_of(forest, t, forest.intensity[0], forest.intensity), row, hull)
+    structure.hull_of_rows(
+        forest, tree_of(forest, t, forest.intensity[0], forest.intensity), row, hull
+    )
 
 
 @quick_kernel

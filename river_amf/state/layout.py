@@ -212,6 +212,9 @@ STACK = _record(
 ERRORS = _record(("weight", "f8"), ("error_squares", "f8"))  # in units of their scale
 N_ROW_KINDS = 3
 
+# Where a walk in a tree goes later (`structure.Walk`).
+BRANCH = _record(("node", "i8"), ("mass", "f8"), ("above", "f8"), ("reach", "f8"))
+
 # What the store keeps of a sample besides its row of values.
 SAMPLE = _record(
     ("weight", "f8"),
@@ -388,8 +391,7 @@ FIELDS = {
     "context": Field(np.float64, ("context",), is_copied=False),
     "pooled": Field(np.float64, ("vote",), is_copied=False),
     "scores": Field(np.float64, ("tree", "node", "score"), is_copied=False),
-    # of a walk: node, mass, what its kind passes down, and share of the sample
-    "branches": Field(np.float64, ("tree", MOST_BRANCHES, 4), is_copied=False),
+    "branches": Field(BRANCH, ("tree", MOST_BRANCHES), is_copied=False),
     "pure": Field(np.float64, (N_PURE, 4), np.nan, is_copied=False),
 }
 

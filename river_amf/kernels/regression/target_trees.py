@@ -14,11 +14,10 @@ from river_amf.kernels.features.fading import decay_of, settled_sum
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.densities import estimate_of, score_target, spread_about
-from river_amf.kernels.tree import estimates, gains
+from river_amf.kernels.tree import estimates, gains, structure
 from river_amf.kernels.tree.aggregation import score_odds
 from river_amf.kernels.tree.growth import grow
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
-from river_amf.kernels.tree.structure import is_end, is_leaf, next_node, next_visit, pass_on
 from river_amf.state import layout
 from river_amf.state.layout import LEAF, LOCATION, MEAN, SPREAD, SQUARES
 
@@ -39,30 +38,27 @@ LEAST_GROWTH = -100.0
 def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
     """Write a tree's prediction, the variance of the mix of its nodes' laws, and its leaf."""
     settings, state, nodes = forest.settings, forest.trees[t], forest.nodes[t]
-    targets, faded, branches = forest.targets[t], forest.faded[t], forest.branches[t]
-    index, variance = state["root"], state["variance"]
+    targets, faded = forest.targets[t], forest.faded[t]
+    root, variance = state["root"], state["variance"]
     vote[LOCATION], vote[SPREAD], vote[LEAF] = 0.0, 0.0, 0.0
-    if index == NONE:
+    if root == NONE:
         return
-    center = targets[index, MEAN]  # whose square, far from 0, would cost digits
-    above, mass, reach, n_open, n_visits = center, 1.0, 1.0, 0, 0
+    center = targets[root, MEAN]  # whose square, far from 0, would cost digits
+    walk = structure.walk_from(root, center)
     location, square = 0.0, 0.0
-    while index != NONE:
-        node = nodes[unsigned(index)]
-        n, row, of_faded = node["n_samples"], targets[unsigned(index)], faded[unsigned(index)]
+    while walk.node != NONE:
+        index, above = unsigned(walk.node), walk.above
+        node, row, of_faded = nodes[index], targets[index], faded[index]
+        n = node["n_samples"]
         estimate = estimate_of(settings, n, row, of_faded, above)
-        n_visits += 1
-        own, rest = pass_on(settings, node, mass)
-        ends = is_end(node, rest, reach)
-        if ends:
-            own = mass
-            vote[LEAF] += reach * row[MEAN]
+        own, rest = structure.pass_on(settings, node, walk.mass)
+        if structure.is_end(node, rest, walk.reach):
+            own = walk.mass
+            vote[LEAF] += walk.reach * row[MEAN]
         if own > 0.0:
             location += own * (estimate - center)
             square += own * spread_about(settings, n, row, of_faded, above, variance, center)
-        index, mass, above, reach, n_open = next_visit(
-            nodes, node, x, ends, (rest, estimate, reach), branches, (n_open, n_visits)
-        )
+        walk = structure.next_visit(forest, t, x, walk, rest, estimate)
     vote[LOCATION] = center + location
     vote[SPREAD] = max(square - location * location, 0.0)
 
@@ -107,7 +103,7 @@ def score_downwards(
         n, row = node["n_samples"], tree.targets[unsigned(index)]
         faded = tree.faded[unsigned(index)]
         if settings["fades"]:
-            own, mass = pass_on(settings, node, mass)
+            own, mass = structure.pass_on(settings, node, mass)
             faded_share += own * faded[layout.FADED_SHARE]
         estimate = estimate_of(settings, n, row, faded, above)
         score = score_target(
@@ -115,7 +111,7 @@ def score_downwards(
         )
         tree.scores[unsigned(index), 0] = score
         least = min(least, score)
-        leaf = is_leaf(node)
+        leaf = structure.is_leaf(node)
         if follows_gains:
             error = target - estimate
             square = 0.0
@@ -125,7 +121,8 @@ def score_downwards(
                 gains.count_gain(tree, split_by, gaining, passed_on, square_above - square)
             split_by, square_above = node["feature"], square
             passed_on = estimates.shares(node)[1]
-        following = NONE if leaf else next_node(nodes, node, x)  # by the weights from before
+        # by the weights from before
+        following = NONE if leaf else structure.next_node(nodes, node, x)
         node["n_samples"] = n + weight
         if leaf:
             break
@@ -144,7 +141,7 @@ def weigh_upwards(tree: Tree, leaf: int, changed: int, growth: float) -> None:
     index = leaf
     while index != NONE:
         node, p = tree.nodes[unsigned(index)], tree.scores[unsigned(index), 0]
-        if is_leaf(node):
+        if structure.is_leaf(node):
             g = p
         else:
             own_share, rest = estimates.shares(node)
@@ -166,7 +163,7 @@ def weigh_logarithms_upwards(
         node, score = tree.nodes[index], tree.scores[index, 0]
         log_p = score if by_logarithms or score < 0.0 else math.log(score)
         log_p = estimates.tempered(tree.settings, log_p)
-        log_g = log_p if is_leaf(node) else score_odds(node, log_p, log_g)
+        log_g = log_p if structure.is_leaf(node) else score_odds(node, log_p, log_g)
         if index == changed:
             log_g += log_growth
         index = node["parent"]

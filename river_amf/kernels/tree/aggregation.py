@@ -15,7 +15,7 @@ from river_amf.kernels.lateness import lateness_of, set_fading
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Record, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import allocating, helper, hot, kernel
 from river_amf.kernels.tree import estimates, gains
-from river_amf.kernels.tree.structure import is_end, is_leaf, next_visit, pass_on
+from river_amf.kernels.tree.structure import is_end, is_leaf, next_visit, pass_on, walk_from
 from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
 SAFE = 1e50  # with counts between it and its inverse, products of three quotients stay in range
@@ -137,24 +137,22 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
     """Write the tree's prediction for x to `proba`, from root to leaf (DESIGN.md: prediction)."""
     # A node takes the share sigma(r_v) of the remaining mass and passes on the rest; the leaf takes
     # everything that is left. Without aggregation, the leaf alone predicts.
-    settings, nodes, branches = forest.settings, forest.nodes[t], forest.branches[t]
+    settings, nodes = forest.settings, forest.nodes[t]
     counts, faded, fades = forest.counts[t], forest.faded[t], forest.trees[t]["fades"]
     n_classes = settings["n_classes"]
     total = settings["total_dirichlet"]
-    index = forest.trees[t]["root"]
+    walk = walk_from(forest.trees[t]["root"], 0.0)
     for c in range(n_classes):
-        proba[c] = 1.0 / n_classes if index == NONE else 0.0
-    mass, reach, n_open, n_visits = 1.0, 1.0, 0, 0
+        proba[c] = 1.0 / n_classes if walk.node == NONE else 0.0
     prior = 0.0  # what the Dirichlet prior gives to each class
-    while index != NONE:
-        node = nodes[unsigned(index)]
-        n_visits += 1
-        part, rest = pass_on(settings, node, mass)
-        ends = is_end(node, rest, reach)
-        part = mass if ends else part
+    while walk.node != NONE:
+        index = unsigned(walk.node)
+        node = nodes[index]
+        part, rest = pass_on(settings, node, walk.mass)
+        part = walk.mass if is_end(node, rest, walk.reach) else part
         if part > 0.0:
             if fades:
-                row = faded[unsigned(index)]
+                row = faded[index]
                 of_faded = part * row[FADED_SHARE]
                 part -= of_faded
                 faded_scale = of_faded / (row[FADED_SUM] + total)
@@ -162,15 +160,13 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
                 prior += faded_scale + scale
                 for c in range(n_classes):
                     of_class = faded_scale * row[FADED_COUNTS + c]
-                    proba[c] += of_class + scale * counts[unsigned(index), c]
+                    proba[c] += of_class + scale * counts[index, c]
             else:
                 scale = part / (node["n_samples"] + total)
                 prior += scale
                 for c in range(n_classes):
-                    proba[c] += scale * counts[unsigned(index), c]
-        index, mass, _, reach, n_open = next_visit(
-            nodes, node, x, ends, (rest, 0.0, reach), branches, (n_open, n_visits)
-        )
+                    proba[c] += scale * counts[index, c]
+        walk = next_visit(forest, t, x, walk, rest, 0.0)
     prior *= settings["dirichlet"]
     for c in range(n_classes):
         proba[c] += prior

@@ -6,6 +6,7 @@ Kernels never allocate: before a node or box is added, the caller checks capacit
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -249,27 +250,35 @@ def is_end(node: Record, rest: float, reach: float) -> bool:
     return is_leaf(node) or (reach < 1.0 and rest < LEAST_MASS)
 
 
+class Walk(NamedTuple):
+    """Where a prediction is in a tree, on one of its branches."""
+
+    # Where x lacks a number, the branch forks, and both take a share: the heavier child is visited
+    # first (DESIGN.md: missing values).
+    node: int  # NONE at the end
+    mass: float  # that reaches the node
+    above: float  # what the kind of walk passes down
+    reach: float  # share of x that the branch stands for
+    n_open: int  # branches that are left for later
+    n_visits: int  # nodes visited before
+
+
 @hot
-def next_visit(
-    nodes: Array,
-    node: Record,
-    x: Array,
-    ends: bool,
-    branch: tuple[float, float, float],
-    branches: Array,
-    at: tuple[int, int],
-) -> tuple[int, float, float, float, int]:
-    """Return the node that a prediction visits next, or NONE; its branch; how many are open."""
-    # A branch is the mass that is left, what the kind of walk passes down, and the share of x that
-    # it stands for: where x lacks the number, both children take a share, the heavier first
-    # (DESIGN.md: missing values). `at` has the numbers of open branches and of visited nodes.
-    mass, above, reach = branch
-    n_open, n_visits = at
-    if ends:
+def walk_from(root: int, above: float) -> Walk:
+    """Return the start of a prediction, and what it passes to the root."""
+    return Walk(root, 1.0, above, 1.0, 0, 0)
+
+
+@hot
+def next_visit(forest: Forest, t: int, x: Array, walk: Walk, rest: float, above: float) -> Walk:
+    """Return where a prediction goes next, given the mass left below a node, and what it passes."""
+    nodes, branches, reach = forest.nodes[t], forest.branches[t], walk.reach
+    node, n_open, n_visits = nodes[unsigned(walk.node)], walk.n_open, walk.n_visits + 1
+    if is_end(node, rest, reach):
         if n_open == 0:
-            return NONE, mass, above, reach, 0
-        last = branches[n_open - 1]
-        return int(last[0]), last[1], last[2], last[3], n_open - 1
+            return Walk(NONE, rest, above, reach, 0, n_visits)
+        aside, n_open = branches[n_open - 1], n_open - 1
+        return Walk(aside["node"], aside["mass"], aside["above"], aside["reach"], n_open, n_visits)
     child = known_child(node, x)
     if child == NONE:
         child = heavier_child(nodes, node)
@@ -277,7 +286,8 @@ def next_visit(
             other = node["left"] + node["right"] - child
             heavier, lighter = nodes[child]["n_samples"], nodes[other]["n_samples"]
             share, aside = heavier / (heavier + lighter), branches[n_open]
-            rest = lighter / (heavier + lighter)
-            aside[0], aside[1], aside[2], aside[3] = other, rest * mass, above, rest * reach
-            return child, share * mass, above, share * reach, n_open + 1
-    return child, mass, above, reach, n_open
+            part = lighter / (heavier + lighter)
+            aside["node"], aside["mass"] = other, part * rest
+            aside["above"], aside["reach"] = above, part * reach
+            rest, reach, n_open = share * rest, share * reach, n_open + 1
+    return Walk(child, rest, above, reach, n_open, n_visits)
