@@ -37,7 +37,8 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
     for i in range(start, stop):
         k, target, weight = i - start, samples.targets[i], samples.weights[i]
         values, x, context = samples.values[i], samples.clipped[k], samples.contexts[k]
-        z, terms, votes = samples.standardized[k], samples.terms, samples.votes
+        inputs = samples.standardized[k], samples.inputs, samples.additive_inputs, samples.terms
+        sample = steps.Sample(values, x, *inputs, samples.votes, k, context)
         slot = NONE
         if at["predicts"] and at["learns"]:
             by_kind.pass_pending(forest, row_at(samples, i), 0)
@@ -46,9 +47,7 @@ def open_chunk(forest: Forest, samples: Samples, start: int, stop: int) -> None:
         begin_context(forest, slot, context)
         if weight > 0.0:
             count_lateness(forest.counters)
-        samples.weights[i] = steps.begin_sample(
-            forest, values, x, z, terms, votes, k, True, target, weight, context
-        )
+        samples.weights[i] = steps.begin_sample(forest, sample, True, target, weight)
         samples.rows[k] = forest.counters["n_rows"] - 1
         if weight > 0.0:
             for tree_target in range(len(forest.tree_targets)):

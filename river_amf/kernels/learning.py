@@ -30,7 +30,8 @@ from river_amf.kernels.numba_tools.arrays import (
     parts_of,
     tree_of,
 )
-from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
+from river_amf.kernels.numba_tools.compilation import hot, quick_kernel, view
+from river_amf.kernels.steps import Sample
 from river_amf.kernels.tree import sample_store, structure
 from river_amf.kernels.tree.novelty import known_value, novelty_in
 from river_amf.kernels.tree.random_numbers import category_as_number, code_row
@@ -79,64 +80,91 @@ def total_weight(forest: Forest) -> float:
     return 0.0 if root == NONE else forest.nodes[0, root]["n_samples"]
 
 
-@quick_kernel
-def learn_sample(forest: Forest, sample: int, target: float, weight: float, output: int) -> int:
-    """Learn a sample in every tree; return one of `answers`, such as which capacity is used up."""
-    # `target` is the index of the label, or a number. `sample` is the address of an
-    # `EncodedSample`: of (3, n_features) values, which are the encoded row, a buffer for it without
-    # outliers and one for a tree's coding of it, and then of its words.
-    # `output` is that of predict_sample, which may have predicted this very sample. take_pending
-    # may have looked for its prediction. If capacity or memory runs out, or a tree restarts, the
-    # same call continues where this one stopped (handle["next_tree"]).
-    handle, context, trees = forest.handle, forest.context, forest.trees
-    settings, counters, votes = forest.settings, forest.counters, forest.votes
-    n_features, first_tree, has_votes = settings["n_features"], handle["next_tree"], False
-    values, clipped, coded = parts_of(sample, n_features)
+@view
+def sample_at(forest: Forest, address: int, output: int) -> Sample:
+    """Return a sample, given the addresses that Python passes."""
+    values, x, _ = parts_of(address, forest.settings["n_features"])
     z, inputs, additive_inputs, terms = inputs_of(output, forest)
-    if first_tree == NONE:
-        handle["n_late"] = sample_store.count_late(settings, trees)
-    keeps_rows = sample_store.is_keeping_rows(settings, trees, handle["n_late"])
-    if first_tree == NONE:
-        if not canonicalize(values, n_features):
+    return Sample(values, x, z, inputs, additive_inputs, terms, forest.votes, 0, forest.context)
+
+
+@quick_kernel
+def learn_sample(forest: Forest, address: int, target: float, weight: float, output: int) -> int:
+    """Learn a sample in every tree; return one of `answers`, such as which capacity is used up."""
+    # `target` is the index of the label, or a number. `address` is that of an `EncodedSample`: of
+    # (3, n_features) values, which are the encoded row, a buffer for it without outliers and one
+    # for a tree's coding of it, and then of its words. `output` is that of predict_sample, which
+    # may have predicted this very sample. take_pending may have looked for its prediction. Where
+    # learning stops (`learn_in_trees`), the same call continues (handle["next_tree"]).
+    handle, settings, trees = forest.handle, forest.settings, forest.trees
+    sample, has_votes = sample_at(forest, address, output), False
+    if handle["next_tree"] == NONE:
+        if not canonicalize(sample.values, settings["n_features"]):
             return INFINITE
         if not (total_weight(forest) + weight <= settings["largest_total"]):
             return TOO_HEAVY
+        handle["n_late"] = sample_store.count_late(settings, trees)
+        keeps_rows = sample_store.is_keeping_rows(settings, trees, handle["n_late"])
         n_ready = count_ready(forest, 1, keeps_rows)
         if n_ready < 0:
             return n_ready
-        slot = handle["slot"]
-        if slot == UNSOUGHT:
-            slot = by_kind.find_pending(forest, sample, sample + 24 * n_features)
-        handle["slot"] = UNSOUGHT
-        pending.begin_context(forest, slot, context)
-        count_lateness(counters)
-        _, made_at, seen = output_of(output, forest)
-        is_now = made_at[0] == handle["version"] and is_same(values, seen)
-        has_votes = is_now and slot == NONE and settings["learns_vote"] > 0
-        x, predicts = clipped, not has_votes
-        handle["weight"] = steps.begin_sample(
-            forest, values, x, z, terms, votes, 0, predicts, target, weight, context
-        )
-        handle["target"] = target
-    weight = handle["weight"]
-    takes_votes = needs_tree_votes(settings) and not has_votes
-    targets, intensities, row = forest.tree_targets, forest.intensity, counters["n_rows"] - 1
-    for t in range(max(first_tree, 0), len(trees)):
+        has_votes = begin(forest, sample, address, target, weight, output)
+    answer = learn_in_trees(forest, sample, address, has_votes)
+    return end(forest, sample, address, target, has_votes) if answer == DONE else answer
+
+
+@view
+def begin(
+    forest: Forest, sample: Sample, address: int, target: float, weight: float, output: int
+) -> bool:
+    """Begin to learn a sample; return whether its votes are those of the newest prediction."""
+    handle, settings = forest.handle, forest.settings
+    slot, handle["slot"] = handle["slot"], UNSOUGHT
+    if slot == UNSOUGHT:
+        slot = by_kind.find_pending(forest, address, address + 24 * settings["n_features"])
+    pending.begin_context(forest, slot, sample.context)
+    count_lateness(forest.counters)
+    _, made_at, seen = output_of(output, forest)
+    is_now = made_at[0] == handle["version"] and is_same(sample.values, seen)
+    has_votes = is_now and slot == NONE and settings["learns_vote"] > 0
+    handle["weight"] = steps.begin_sample(forest, sample, not has_votes, target, weight)
+    handle["target"] = target
+    return has_votes
+
+
+@view
+def learn_in_trees(forest: Forest, sample: Sample, address: int, has_votes: bool) -> int:
+    """Learn a sample in the trees that are left; return DONE, or RESTARTED - t, or what is full."""
+    handle, votes, context = forest.handle, sample.votes, sample.context
+    targets, intensities, row = forest.tree_targets, forest.intensity, forest.counters["n_rows"] - 1
+    takes_votes = needs_tree_votes(forest.settings) and not has_votes
+    _, x, coded = parts_of(address, forest.settings["n_features"])
+    for t in range(max(handle["next_tree"], 0), len(forest.trees)):
         handle["next_tree"] = t
-        x, vote = steps.seen_by(forest, t, clipped, coded), votes[t, 0]
-        steps.take_tree_vote(forest, t, x, votes, 0, takes_votes, context)
-        missing = steps.learn_in_tree(
-            forest, t, x, vote, targets, intensities, weight, context, row
+        seen, vote = steps.seen_by(forest, t, x, coded), votes[t, 0]
+        steps.take_tree_vote(forest, t, seen, votes, 0, takes_votes, context)
+        answer = steps.learn_in_tree(
+            forest, t, seen, vote, targets, intensities, handle["weight"], context, row
         )
-        if missing <= RESTARTED:
+        if answer <= RESTARTED:
             handle["next_tree"] = t + 1
-        if missing != ENOUGH_CAPACITY:
-            return missing
+        if answer != ENOUGH_CAPACITY:
+            return answer
     handle["next_tree"] = NONE
-    predicts, label = not has_votes, int(target)
+    return DONE
+
+
+@view
+def end(forest: Forest, sample: Sample, address: int, target: float, has_votes: bool) -> int:
+    """Learn a sample with the experts and the vote; return DONE, or what Python has to do."""
+    handle, counters, label = forest.handle, forest.counters, int(target)
+    votes, predicts, weight = sample.votes, not has_votes, handle["weight"]
+    z, inputs, additive_inputs = sample.standardized, sample.inputs, sample.additive_inputs
     by_kind.run_experts(forest, z, inputs, additive_inputs, votes, 0, predicts, label, weight)
-    by_kind.run_words(forest, sample, votes, label, weight)
-    steps.end_sample(forest, votes, 0, target, weight, context)
+    by_kind.run_words(forest, address, votes, label, weight)
+    steps.end_sample(forest, votes, 0, target, weight, sample.context)
+    row = counters["n_rows"] - 1
+    keeps_rows = sample_store.is_keeping_rows(forest.settings, forest.trees, handle["n_late"])
     if keeps_rows and not sample_store.is_listed(forest.links, row):
         counters["n_rows"] = row
     if sample_store.have_released(forest) or lack_cosines(forest):
@@ -156,26 +184,26 @@ def take_pending(forest: Forest, sample: int, weight: float) -> None:
 
 
 @quick_kernel
-def predict_sample(forest: Forest, sample: int, output: int) -> int:
+def predict_sample(forest: Forest, address: int, output: int) -> int:
     """Write the forest's prediction to the start of `output`; return DONE, or what is wrong."""
-    # `sample` is as in learn_sample, `output` the address of a `state.arena.PredictionBuffer`. A
+    # `address` is as in learn_sample, `output` that of a `state.arena.PredictionBuffer`. A
     # prediction is the probabilities of the labels seen so far, or an answer (`layout.ANSWER`).
-    settings, context = forest.settings, forest.context
-    values, x, coded = parts_of(sample, settings["n_features"])
+    settings, context, votes = forest.settings, forest.context, forest.votes
+    values, x, coded = parts_of(address, settings["n_features"])
     proba, made_at, seen = output_of(output, forest)
-    z, inputs, additive_inputs, terms = inputs_of(output, forest)
-    votes = forest.votes
+    sample = sample_at(forest, address, output)
     if not canonicalize(values, len(values)):
         return INFINITE
     if pending.lacks_room(forest):
         return PENDING_FULL
     made_at[0], context[LATENESS] = -1.0, lateness_of(forest.counters)
-    steps.begin_sample(forest, values, x, z, terms, votes, 0, True, 0.0, 0.0, context)
+    steps.begin_sample(forest, sample, True, 0.0, 0.0)
     for t in range(len(forest.trees)):
         set_fading(forest, t, context[LATENESS])
         by_kind.take_vote(forest, t, steps.seen_by(forest, t, x, coded), votes[t, 0])
+    z, inputs, additive_inputs = sample.standardized, sample.inputs, sample.additive_inputs
     by_kind.run_experts(forest, z, inputs, additive_inputs, votes, 0, True, NONE, 0.0)
-    by_kind.run_words(forest, sample, votes, NONE, 0.0)
+    by_kind.run_words(forest, address, votes, NONE, 0.0)
     level = proba[LOWER] if settings["is_regression"] else 0.0
     steps.pool_votes(forest, votes, 0, context, proba)
     if not needs_tree_votes(settings):
@@ -183,8 +211,8 @@ def predict_sample(forest: Forest, sample: int, output: int) -> int:
     for j in range(len(values)):
         seen[j] = values[j]
     made_at[0] = forest.handle["version"]
-    words = sample + 24 * settings["n_features"]
-    by_kind.note_prediction(forest, sample, words, votes, 0, proba, level)
+    words = address + 24 * settings["n_features"]
+    by_kind.note_prediction(forest, address, words, votes, 0, proba, level)
     return DONE
 
 
@@ -233,9 +261,8 @@ def hull_of_leaf(forest: Forest, t: int, row: int, box: int) -> None:
     """Write the hull of the samples that a leaf keeps, whose list starts at `row`."""
     # `box` is the address of (2, n_features) values, filled with NaN.
     hull = array_at(box, (2, forest.settings["n_features"]), np.float64)
-    structure.hull_of_rows(
-        forest, tree_of(forest, t, forest.intensity[0], forest.intensity), row, hull
-    )
+    tree = tree_of(forest, t, forest.intensity[0], forest.intensity)
+    structure.hull_of_rows(forest, tree, row, hull)
 
 
 @quick_kernel

@@ -232,12 +232,6 @@ def begin_context(forest: Forest, slot: int, context: Array) -> None:
 
 
 @hot
-def has_place(forest: Forest, back: int) -> bool:
-    """Return whether there is a prediction in a place."""
-    return 0 <= back < forest.counters["n_pending"]
-
-
-@hot
 def update_confidence(counters: Record, evidence: int, usual: int) -> None:
     """Trust the usual place more or less, or make another the usual one, unless that is NONE."""
     counters["trust"] = min(max(counters["trust"] + evidence, 0), MOST_TRUST)
@@ -272,7 +266,7 @@ def find_equal(forest: Forest, place: int, key: Word) -> tuple[int, int, int]:
     # equal, it is that prediction, even if it is taken. Else it is the nearest that waits, if the
     # place is trusted. If not, it is the oldest, and one of all equal rows is the new place.
     counters, keys = forest.counters, forest.pending_keys
-    if has_place(forest, place) and keys[slot_of(forest, place)] == key:
+    if 0 <= place < counters["n_pending"] and keys[slot_of(forest, place)] == key:
         return place, FIT, place
     n_equal, oldest, nearest = 0, NONE, NONE
     for back in range(counters["n_pending"]):
@@ -312,7 +306,7 @@ def find_similar(forest: Forest, place: int, values: Array) -> tuple[int, int, i
     if counters["trust"] < TRUSTED and counters["n_missed"] % EVERY == 0:
         _, _, nearest = compare(forest, values, 0, last)
         return (NONE, REFUTED, nearest) if nearest != place else (NONE, NO_EVIDENCE, NONE)
-    if not has_place(forest, place):
+    if not 0 <= place <= last:
         return NONE, MISFIT, NONE
     first, last = max(place - N_AROUND, 0), min(place + N_AROUND, last)
     mean, least, nearest = compare(forest, values, first, last)

@@ -7,6 +7,8 @@ are as in `opinion_pool`; all other arguments are those of one sample.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from river_amf.kernels import by_kind
 from river_amf.kernels.answers import ENOUGH_CAPACITY, RESTARTED
 from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vote
@@ -21,25 +23,30 @@ from river_amf.kernels.tree.sample_store import is_keeping_rows, store_row
 from river_amf.state.layout import DELAY, LATENESS, LOCATION, PENDING_SLOT, SAMPLE_NUMBER
 
 
+class Sample(NamedTuple):
+    """A sample, and the buffers for what its steps make of it."""
+
+    values: Array  # the encoded row
+    x: Array  # becomes the row without outliers
+    standardized: Array
+    inputs: Array  # of the perceptron
+    additive_inputs: Array
+    terms: Array  # of trends
+    votes: Array
+    i: int  # its place among the votes
+    context: Array
+
+
 @view
 def begin_sample(
-    forest: Forest,
-    values: Array,
-    x: Array,
-    standardized: Array,
-    terms: Array,
-    votes: Array,
-    i: int,
-    predicts: bool,
-    target: float,
-    weight: float,
-    context: Array,
+    forest: Forest, sample: Sample, predicts: bool, target: float, weight: float
 ) -> float:
     """Prepare a sample for trees and linear models; count it, and return its weight for them."""
-    # `x` becomes the sample without outliers. Inputs and votes of trends are written, unless they
-    # are there from a prediction. A sample of weight 0 is only predicted; any other also sets the
-    # targets of trees, the split intensities, and the newest row of the store.
+    # Inputs and votes of trends are written, unless they are there from a prediction. A sample of
+    # weight 0 is only predicted; any other also sets the targets of trees, the split intensities,
+    # and the newest row of the store.
     settings, counters, learns = forest.settings, forest.counters, weight > 0.0
+    values, x, standardized, context = sample.values, sample.x, sample.standardized, sample.context
     if learns:
         weight = weigh_sample(forest, weight)
         by_kind.note_jump(forest, target, context)
@@ -51,9 +58,9 @@ def begin_sample(
     if learns:
         forest.tree_targets[0] = target
     if settings["n_trends"] > 0:
-        z, of_trends = standardized[0], terms[0]
+        z, terms, votes, i = standardized[0], sample.terms[0], sample.votes, sample.i
         by_kind.follow_trends(
-            forest, x, z, of_trends, votes, i, predicts, learns, target, weight, context
+            forest, x, z, terms, votes, i, predicts, learns, target, weight, context
         )
     if not learns:
         return weight

@@ -212,8 +212,7 @@ STACK = _record(
 ERRORS = _record(("weight", "f8"), ("error_squares", "f8"))  # in units of their scale
 N_ROW_KINDS = 3
 
-# Where a walk in a tree goes later (`structure.Walk`).
-BRANCH = _record(("node", "i8"), ("mass", "f8"), ("above", "f8"), ("reach", "f8"))
+BRANCH = _record(("node", "i8"), ("mass", "f8"), ("above", "f8"), ("reach", "f8"))  # of a walk
 
 # What the store keeps of a sample besides its row of values.
 SAMPLE = _record(

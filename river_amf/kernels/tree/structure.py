@@ -253,8 +253,7 @@ def is_end(node: Record, rest: float, reach: float) -> bool:
 class Walk(NamedTuple):
     """Where a prediction is in a tree, on one of its branches."""
 
-    # Where x lacks a number, the branch forks, and both take a share: the heavier child is visited
-    # first (DESIGN.md: missing values).
+    # Where x lacks a number, it forks: first to the heavier child (DESIGN.md: missing values).
     node: int  # NONE at the end
     mass: float  # that reaches the node
     above: float  # what the kind of walk passes down
