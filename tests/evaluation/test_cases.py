@@ -130,11 +130,13 @@ def table(head, n, row):
     return f"{head}\n" + "".join(row(i) + "\n" for i in range(n))
 
 
+DOLLARS = [["$56.7M"], ["USD 5", "USD 7"]]
+MARKED = [["5", "n.v.", "6", "7"], ["-", "7.5", "7", "3"]]
 VARIED = [  # a table, patterns of its notes or error, the options that help, and the features
     ([["\u22121.5", "2"], ["1\xa0500", "22"], ["1 234 567", "- 5"]], "", {}, "3 numbers"),
     ([["5 %", "7%"], ["1 234,5", "5,25"]], "c1.*--decimal=, r", {"decimal": ","}, "2 numbers"),
     ([["5 %", "0.2"], ["1", "2"]], "c0.*'5 %' are text", {"drop": ["c0"]}, "1 number"),
-    ([["$5M"], ["USD 5", "USD 7"]], "'c1'.*'[$]5M", {"categorical": ["c0,c1"]}, "2 categories"),
+    (DOLLARS, "c0', 'c1'.*'[$]56", {"categorical": ["c0,c1"]}, "2 categories"),
     ([["1,234.5", "12"], ["9"]], "c0.*text: --thousands=, r", {"thousands": ","}, "2 numbers"),
     ([["1,234", "5,678"]], "--decimal=, or --thousands=, r", {"decimal": ","}, "1 number"),
     ([["1\u2019234,5"]], "--decimal=, --thous", {"decimal": ",", "thousands": "'"}, "1 number"),
@@ -145,12 +147,7 @@ VARIED = [  # a table, patterns of its notes or error, the options that help, an
     ([["17-May-2024"], ["June 2020", "May 2021"]], "c0', 'c1'", {"dates": ["c0,c1"]}, "2 dates"),
     ([["20240517"]], "", {"dates": ["c0"], "date_format": "%Y%m%d"}, "1 date"),
     ([["Jul 31 2020 1:05 PM"], ["13:08"]], "c0', 'c1'", {"dates": ["c0", "c1"]}, "2 dates"),
-    (
-        [["5", "n.v.", "6", "7"], ["-", "7.5", "7", "3"]],
-        "c0', 'c1'.*=n.v.,- r",
-        {"missing": ["n.v.", "-"]},
-        "2 numbers",
-    ),
+    (MARKED, "c0', 'c1'.*=n.v.,- r", {"missing": ["n.v.", "-"]}, "2 numbers"),
     ([["x"], ["a\nb"]], "", {}, "2 categories"),
     ([["\uff11\uff12", "3"]], "c0.*are text", {"categorical": ["c0"]}, "1 category"),
 ]
@@ -173,14 +170,26 @@ def test_values_of_a_kind_are_read_or_named(columns, hint, options, features, wr
 
 ROWS = "1;7;p\n3;4;q\n" * 9
 BARE = {"skip_rows": 1, "no_header": True}
+QUOTED = 'a,b,y\n"x\n#1",#2,p\n#"3,4\nu,"v\n",q\n'
+WITHOUT_NAMES = table("0.5,3,a", 30, lambda i: f"{i / 7:.3f},{i % 5},{'ab'[i % 2]}")
+NOMINAL = "@relation t\n@attribute a {1,2,3,other}\n@attribute y {x,z}\n@data\n"
+NOMINAL += "1,x\n2,z\n3,x\nother,z\n" * 30
+NUMBERED = pd.DataFrame({"a": [1.5, 2.5] * 60, "y": ["p", "q", "q"] * 40}).to_csv()
+UNITS = table("v,temp,y\nm/s,°C,-", 50, lambda i: f"{i / 3:.2f},{i % 7},{'xy'[i % 2]}")
+TEXTS = table("age,a,target", 120, lambda i: f"{i % 9},answer was no {i},{['yes', 'YES'][i % 2]}")
+SORTED = table("target,b,c", 30, lambda i: f"{i},{i % 2},{i % 3}")
+ID_LAST = table("a,b,id", 200, lambda i: f"{i % 5},{'xy'[i % 2]},u{i * 7919 % 1000}")
+DAY_LAST = table("a,day", 60, lambda i: f"{i % 3},{1990 + i}-05-17")
+IDS = table("id,y", 120, lambda i: f"u{i},{i % 2}")
+COPIED = table("a,b;c,y", 60, lambda i: f"{i % 7},{'zyx'[i % 3]},{i % 3}")
+INCHES = table("a,b,y", 60, lambda i: f"{i % 7},{i * 2.54:.2f},{i / 10}")
+COPY = "'b;c': a copy of the target: --drop='b;c' leaves"
+INCH = "'b': the target times a constant: --drop=b leaves"
+AS_LABELS = "30 integers from 0 to 29 are taken as labels: --task regression"
+OF_AGE, FROM_THIRD = {"target": "age", "text": "a"}, {"header": 1, "skip_rows": 2}
 TABLES = [  # a file, patterns of its notes or error, options that help, and what it is then
     ("// 1\na,y\n//2\n//x,1\nb//,2\nc,3\n", ["--header 2"], {"comment": "//"}, "2 labels"),
-    (
-        'a,b,y\n"x\n#1",#2,p\n#"3,4\nu,"v\n",q\n',
-        ["row 2 .*few"],
-        {"comment": "#"},
-        "p 1, q 1.*ies$",
-    ),
+    (QUOTED, ["row 2 .*few"], {"comment": "#"}, "p 1, q 1.*ies$"),
     (f"Report\n\na;b;y\n{ROWS}", ["--header 3"], {"skip_rows": 2}, "p 9, q 9"),
     (f"Report\n{ROWS}", ["--skip-rows 1 --no-header"], BARE, "p 9, q 9"),
     (f"Report;;\na;b;y\n{ROWS}", ["--header 2"], {"header": 2}, "p 9, q 9.* 2 numbers"),
@@ -188,76 +197,20 @@ TABLES = [  # a file, patterns of its notes or error, options that help, and wha
     (f"a;b;\n{ROWS}", [], {"drop": ["a"]}, "Unnamed: 2 .*p 9, q 9"),
     (f"sep=;\na;b;y\nkg;;-\n{ROWS}", ["r 2 --skip-rows 3"], {"header": 2, "skip_rows": 3}, "2 n"),
     ("red;red;a\n" + "red;red;b\ntan;red;a\n" * 9, ["--no-h"], {"no_header": True}, "a 10"),
-    (
-        table("0.5,3,a", 30, lambda i: f"{i / 7:.3f},{i % 5},{'ab'[i % 2]}"),
-        ["--no-header"],
-        {"no_header": True},
-        "2 numbers",
-    ),
-    (
-        "@relation t\n@attribute a {1,2,3,other}\n@attribute y {x,z}\n@data\n"
-        + "1,x\n2,z\n3,x\nother,z\n" * 30,
-        [],
-        {},
-        "1 category",
-    ),
-    (
-        pd.DataFrame({"a": [1.5, 2.5] * 60, "y": ["p", "q", "q"] * 40}).to_csv(),
-        ["'Unnamed: 0'.*counts the rows.*--drop"],
-        {"drop": ["Unnamed: 0"]},
-        "1 number",
-    ),
-    (
-        table("v,temp,y\nm/s,°C,-", 50, lambda i: f"{i / 3:.2f},{i % 7},{'xy'[i % 2]}"),
-        ["'v', 'temp': .* --header 1 --skip-rows 2"],
-        {"header": 1, "skip_rows": 2},
-        "2 numbers",
-    ),
-    (
-        table("age,a,target", 120, lambda i: f"{i % 9},answer was no {i},{['yes', 'YES'][i % 2]}"),
-        ["'yes' and 'YES' differ in case", "--text"],
-        {"target": "age", "text": "a"},
-        "words of 'a'",
-    ),
-    (
-        table("target,b,c", 30, lambda i: f"{i},{i % 2},{i % 3}"),
-        ["30 integers from 0 to 29 are taken as labels: --task regression", "sorted"],
-        {"shuffle": 3, "task": "regression"},
-        "",
-    ),
+    (WITHOUT_NAMES, ["--no-header"], {"no_header": True}, "2 numbers"),
+    (NOMINAL, [], {}, "1 category"),
+    (NUMBERED, ["'Unnamed: 0'.*counts the rows.*--drop"], {"drop": ["Unnamed: 0"]}, "1 number"),
+    (UNITS, ["'v', 'temp': .* --header 1 --skip-rows 2"], FROM_THIRD, "2 numbers"),
+    (TEXTS, ["'yes' and 'YES' differ in case", "--text"], OF_AGE, "words of 'a'"),
+    (SORTED, [AS_LABELS, "sorted"], {"shuffle": 3, "task": "regression"}, ""),
     (table("b,Class", 60, lambda i: f"{i % 2},{'uvw'[i // 20]}"), ["'u' on"], {"shuffle": 3}, ""),
     (table("b,y,c", 60, lambda i: f"{i % 5},{i % 3},{i % 7}"), [], {}, "y "),
-    (
-        table("a,b,id", 200, lambda i: f"{i % 5},{'xy'[i % 2]},u{i * 7919 % 1000}"),
-        ["'id': 200 labels.*--target"],
-        {"target": "b", "drop": ["id"]},
-        "2 labels",
-    ),
-    (
-        table("a,day", 60, lambda i: f"{i % 3},{1990 + i}-05-17"),
-        ["'day': 60 lab"],
-        {"target": "a"},
-        "1 date",
-    ),
-    (
-        table("id,y", 120, lambda i: f"u{i},{i % 2}"),
-        ["nearly all rows differ$"],
-        {"categorical": ["id"]},
-        "1 category",
-    ),
+    (ID_LAST, ["'id': 200 labels.*--target"], {"target": "b", "drop": ["id"]}, "2 labels"),
+    (DAY_LAST, ["'day': 60 lab"], {"target": "a"}, "1 date"),
+    (IDS, ["nearly all rows differ$"], {"categorical": ["id"]}, "1 category"),
     (table("n,y", 120, lambda i: f"{i},{i % 2}"), ["from 0$"], {"limit": 90}, ""),
-    (
-        table("a,b;c,y", 60, lambda i: f"{i % 7},{'zyx'[i % 3]},{i % 3}"),
-        ["'b;c': a copy of the target: --drop='b;c' leaves"],
-        {"drop": ["b;c"]},
-        "1 number",
-    ),
-    (
-        table("a,b,y", 60, lambda i: f"{i % 7},{i * 2.54:.2f},{i / 10}"),
-        ["sorted", "'b': the target times a constant: --drop=b leaves"],
-        {"drop": ["b"], "shuffle": 1},
-        "1 number",
-    ),
+    (COPIED, [COPY], {"drop": ["b;c"]}, "1 number"),
+    (INCHES, ["sorted", INCH], {"drop": ["b"], "shuffle": 1}, "1 number"),
     (table("a,y", 60, lambda i: f"{i % 7},2.5"), ["all rows have 2.5"], {"target": "a"}, "7 l"),
 ]
 
