@@ -1,4 +1,8 @@
-"""The kernel tests again as plain Python, in which an index out of bounds raises."""
+"""The kernel tests again where an index out of bounds raises: as plain Python, and compiled so.
+
+In compiled code Numba checks the views that kernels make of addresses, too, against the capacity
+along each axis. It does not know which part of that room is in use.
+"""
 
 import os
 import subprocess
@@ -11,7 +15,7 @@ TESTS = Path(__file__).parents[1]
 
 REFERENCE = "test_longer_stream_equals_the_reference"
 ROOM = "model/test_capacity.py::test_sample_without_room_changes_nothing"
-BLOCKS = "dataframes/test_many.py::test_block_of_each_library_equals_rows"
+BLOCKS = "dataframes/test_many.py::test_block_of_each_library_equals_rows"  # kernels know none
 
 # in parts of similar run time; each runs in its own process
 SHORT_LIST = {
@@ -24,7 +28,8 @@ SHORT_LIST = {
         "model/test_regression.py::test_first_prediction_is_the_first_target",
     ],
     "blocks, capacity, paths": [
-        BLOCKS,
+        f"{BLOCKS}[AMFClassifier-pandas]",
+        f"{BLOCKS}[AMFRegressor-pandas]",
         "model/test_long_lists.py::test_thinned_leaf_keeps_box_and_counts",
         f"{ROOM}[plain]",
         f"{ROOM}[adaptive]",
@@ -48,23 +53,47 @@ LONG_LIST = [
 ]
 
 
-def run_without_the_compiler(tests):
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", *(str(TESTS / test) for test in tests)],
-        cwd=TESTS.parent,
-        env=os.environ | {"NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-    )
-    assert run.returncode == 0, run.stdout[-4000:] + run.stderr[-2000:]
+CHECKED = ["model", "dataframes", "persistence", "tools/test_inspection.py"]
+OTHER_PROCESSES = ["cache", "no_jit"]  # these tests start processes of their own
+OUTSIDE = """
+import numpy as np
+from river_amf import AMFClassifier, kernels
+model = AMFClassifier(n_estimators=2)
+model.learn_one({"a": 1.0}, "x")
+arena, sample = model._arena, model._features.encode_any({"a": 1.0})
+visits = np.zeros(9, kernels.VISIT)
+kernels.trace_sample(arena.address, 2, sample.address, visits.ctypes.data)  # of trees 0 and 1
+"""
+
+
+def run(*arguments, **variables):
+    options = {"cwd": TESTS.parent, "capture_output": True, "text": True}
+    return subprocess.run([sys.executable, *arguments], env=os.environ | variables, **options)
+
+
+def check_tests(tests, *options, **variables):
+    paths = (str(TESTS / test) for test in tests)
+    done = run("-m", "pytest", "-q", *options, *paths, **variables)
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-2000:]
 
 
 @pytest.mark.parametrize("part", SHORT_LIST)
 def test_the_short_list_passes_without_the_compiler(part):
-    run_without_the_compiler(SHORT_LIST[part])
+    check_tests(SHORT_LIST[part], NUMBA_DISABLE_JIT="1")
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("tests", LONG_LIST)
 def test_whole_files_pass_without_the_compiler(tests):
-    run_without_the_compiler([tests])
+    check_tests([tests], NUMBA_DISABLE_JIT="1")
+
+
+@pytest.mark.soak
+def test_kernels_stay_within_bounds(pytestconfig):
+    # compiling takes half a minute, so it is kept between runs of pytest; in a folder of its own,
+    # as numba would use what was compiled without checks
+    folder = pytestconfig.cache.mkdir("kernels with bounds checks")
+    checks = {"NUMBA_BOUNDSCHECK": "1", "NUMBA_CACHE_DIR": str(folder)}
+    assert run("-c", OUTSIDE, **checks).stderr.endswith("IndexError: index is out of bounds\n")
+    ignored = [f"--ignore={TESTS / 'model' / f'test_{name}.py'}" for name in OTHER_PROCESSES]
+    check_tests(CHECKED, *ignored, **checks)
