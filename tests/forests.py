@@ -84,11 +84,8 @@ def mixed_stream(n_samples: int) -> Iterator[Sample]:
     """Yield numbers, categories, gaps, weights; new features, categories and labels on the way."""
     rng = random.Random(7)
     for i in range(n_samples):
-        x = {
-            "fine": rng.gauss(0, 1),
-            "coarse": rng.randrange(4),
-            "color": rng.choice(["red", "tan"]),
-        }
+        x = {"fine": rng.gauss(0, 1), "coarse": rng.randrange(4)}
+        x["color"] = rng.choice(["red", "tan"])
         label = "above" if (x["fine"] > 0) ^ (rng.random() < 0.15) else "below"
         if i > 200 and rng.random() < 0.2:
             x["color"] = f"shade {rng.randrange(i)}"

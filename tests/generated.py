@@ -6,11 +6,7 @@ from hypothesis import strategies as st
 
 Sample = tuple[dict[Any, Any], str, float]
 
-NUMBERS = st.one_of(
-    st.integers(0, 3),  # for ties and identical samples
-    st.floats(-10, 10),
-    st.booleans(),
-)
+NUMBERS = st.one_of(st.integers(0, 3), st.floats(-10, 10), st.booleans())  # integers for ties
 CATEGORIES = st.sampled_from(["red", "green", "blue", ("a", "tuple"), "late"])
 MISSING = st.sampled_from([None, float("nan")])
 

@@ -37,9 +37,7 @@ def main(argv: list[str] | None = None) -> int:
     add_seeds(parser)
     arguments = begin(parser, argv)
     names = available(arguments.streams, arguments.data)
-    rows = {
-        name: [*(TRACKS.get(name) or load(name, arguments.data, ROWS))][:ROWS] for name in names
-    }
+    rows = {n: [*(TRACKS.get(n) or load(n, arguments.data, ROWS))][:ROWS] for n in names}
     print_header("", *names, "mean")
 
     for title, make in FORESTS.items():

@@ -34,13 +34,8 @@ import streams
 from river import compose, preprocessing
 from runs import loss_of
 
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AdaptiveAMFRegressor,
-    AMFClassifier,
-    AMFRegressor,
-    baselines,
-)
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf.baselines import classifiers
 from river_amf.evaluation.prequential import test_then_train
 
 LABELS = ("elec2", "weather", "rialto", "letter", "bank")
@@ -94,7 +89,7 @@ def classify(stream: str, model: str, delay: int, data: Path) -> tuple[float, fl
 def classify_batches(stream: str, model: str, size: int, data: Path) -> float:
     """Return the log-loss."""
     samples = list(streams.load(stream, data, 20_000))
-    make = baselines.classifiers(1)[ALONE[model]] if model in ALONE else None
+    make = classifiers(1)[ALONE[model]] if model in ALONE else None
     classifier = make() if make else CLASSIFIERS[model](seed=1)
     labels, losses = set(), []
     for step in test_then_train(classifier, samples, lambda n: (n - 1) // size * size):

@@ -37,9 +37,7 @@ def main(argv: list[str] | None = None) -> int:
         samples, row = list(streams.load(name, arguments.data, STREAMS[name])), []
         for vote in ("mean", "learned"):
             score(AMFClassifier(vote=vote, seed=1), samples[:WARM_UP])
-            of_seeds = [
-                score(AMFClassifier(vote=vote, seed=seed), samples) for seed in arguments.seeds
-            ]
+            of_seeds = [score(AMFClassifier(vote=vote, seed=s), samples) for s in arguments.seeds]
             figures = [(s.accuracy, s.log_loss, calibration_error(s), s.us) for s in of_seeds]
             row.append([*map(statistics.mean, zip(*figures, strict=True))])
         rows.append(row)

@@ -137,6 +137,7 @@ SIZES = (("x", 0, 255), ("y", 1, 300), ("x", 1, 1))
 RARE_SPLITS = [({"a": v / 100}, v > 50) for v in POINTS]
 RARE_SPLITS += [({"a": 2.0 ** (k + 4)}, k % 2 == 0) for k in range(12)]
 NOISY = [({"a": v}, (v > 50) ^ (i % 50 == 49)) for i, v in enumerate(POINTS[:400])]
+PURE = [({"a": s + (v + 50) / 202}, y) for y, s, n in SIZES for v in POINTS[:n]]
 STREAMS = {  # parameters, samples, tolerance
     "easy samples": ({}, EASY, 1e-7),
     # the share of a new parent's ancestors grows by no more than the prior of a split
@@ -146,11 +147,7 @@ STREAMS = {  # parameters, samples, tolerance
     },
     **{f"dirichlet {a}": ({"dirichlet": a}, NOISY, 1e-7) for a in (1e-300, 1e-100)},
     # the weight of a pure cell of up to 255 samples is looked up
-    "pure cells": (
-        {},
-        [({"a": s + (v + 50) / 202}, y) for y, s, n in SIZES for v in POINTS[:n]],
-        1e-9,
-    ),
+    "pure cells": ({}, PURE, 1e-9),
 }
 
 

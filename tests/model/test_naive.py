@@ -272,13 +272,13 @@ def drifts(n_samples, swap):
         yield x, (x["a"] > 7) != (i >= swap) if i < 900 else x["b"] % 2 == 0, 1.0
 
 
+RELEVANCE = {"n_classes": 3, "drift_threshold": 4.0, "split_intensity": "relevance"}
+
+
 @pytest.mark.parametrize(
     ("parameters", "stream"),
     [
-        (
-            {"n_classes": 3, "drift_threshold": 4.0, "split_intensity": "relevance"},
-            drifts(330, 302),
-        ),
+        (RELEVANCE, drifts(330, 302)),
         pytest.param(ADAPTIVE | {"n_classes": 2}, drifts(1100, 450), marks=pytest.mark.soak),
     ],
     ids=["mean", "adaptive"],

@@ -10,13 +10,8 @@ import pytest
 from naive_features import Columns
 from naive_growth import relative
 
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AdaptiveAMFRegressor,
-    AMFClassifier,
-    AMFRegressor,
-    inspection,
-)
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
+from river_amf.inspection import feature_relevance
 
 
 def forest(kind=AMFClassifier, **parameters):
@@ -91,7 +86,7 @@ def test_relevance_equals_the_reference(kind, seed):
         expected = reference.learn(x, y, w, reference.split_intensities if is_checked else list)
         if is_checked:
             assert not w or intensities(model) == pytest.approx(expected, rel=1e-9)
-            relevance = inspection.feature_relevance(model)
+            relevance = feature_relevance(model)
             assert list(relevance.index) == list(reference.columns)
             for name, column in reference.columns.items():
                 expected = column.relevance(reference.n_learned)
@@ -123,7 +118,7 @@ def test_relevance_of_a_long_stream_keeps_its_digits():
         reference.learn(x, label, 1.0)
     for x, label in zip(X.to_dict("records"), y, strict=True):
         reference.learn(x, label, 1.0)
-    relevance = inspection.feature_relevance(model)
+    relevance = feature_relevance(model)
     for name, column in reference.columns.items():
         expected = column.relevance(reference.n_learned)
         assert relevance[name] == pytest.approx(expected, abs=1e-9) and expected > 0.2
@@ -144,8 +139,8 @@ def test_relevance_to_targets_survives_smaller_weights():
         for each in (model, twin):
             each.learn_one(x, x["a"] + 0.5 * x["b"])
     assert twin._arena.counters["newest_weight"] < 2.0 < model._arena.counters["newest_weight"]
-    relevance = inspection.feature_relevance(model).tolist()
-    assert inspection.feature_relevance(twin).tolist() == pytest.approx(relevance, rel=1e-9)
+    relevance = feature_relevance(model).tolist()
+    assert feature_relevance(twin).tolist() == pytest.approx(relevance, rel=1e-9)
 
 
 @pytest.mark.parametrize("weights", [[1e300, 1.0], [1e-300], [5e-324, 1e6], [1e-9, 1e9]], ids=str)
@@ -153,7 +148,7 @@ def test_relevance_of_any_weights_is_a_share(weights):
     model = forest(max_nodes=31)
     for i, (x, y, _) in enumerate(drifting_stream(600, 10)):
         model.learn_one(x, y, w=weights[i % len(weights)])
-        assert inspection.feature_relevance(model).between(0.0, 1.0).all()
+        assert feature_relevance(model).between(0.0, 1.0).all()
         assert np.isfinite(intensities(model)).all()
         assert np.isfinite(model._arena.own_intensity).all()
 

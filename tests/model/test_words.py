@@ -123,12 +123,8 @@ class NaiveWords:
             self.uses[word] += 1
             self.past[word].append((value, label, m))
         for word in [*self.inputs(x)][1:]:
-            n_columns = len(self.columns) + len(self.chosen)
-            if (
-                word not in self.columns
-                and n_columns < self.max_split_words
-                and self.is_informative(word)
-            ):
+            has_room = len(self.columns) + len(self.chosen) < self.max_split_words
+            if word not in self.columns and has_room and self.is_informative(word):
                 self.chosen.append(word)
 
     def is_informative(self, word):

@@ -9,15 +9,10 @@ import pytest
 from forests import state_of
 from river import compose, preprocessing
 
-from river_amf import (
-    AdaptiveAMFClassifier,
-    AdaptiveAMFRegressor,
-    AMFClassifier,
-    AMFRegressor,
-    inspection,
-)
+from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier, AMFRegressor
 from river_amf.explain.debug import tables_of
 from river_amf.explain.linear_weights import weights_of
+from river_amf.inspection import contributions, path
 
 
 def make(model, n=300):
@@ -72,7 +67,7 @@ def test_experts_give_the_prediction(model, x):
     experts = tables["Trees" if model.vote == "mean" else "Experts"]
     p = experts[[*map(repr, best)]]
     for tree in range(3):
-        steps = inspection.path(model, x, tree)
+        steps = path(model, x, tree)
         mixed = [sum(steps.mass * [of_node[label] for of_node in steps.proba]) for label in best]
         assert p.loc[f"tree {tree}"].tolist() == pytest.approx(mixed)
         assert experts.depth.iloc[tree] == pytest.approx(sum(steps.mass * steps.depth))
@@ -140,7 +135,7 @@ def test_voters_give_the_prediction(model, x):
 @of_models("mean", "linear models", "trend")
 def test_explanations_end_with_contributions(model, x):
     [*_, title], table = tables_of(model, x, None), explained(model, x)["Contributions"]
-    parts = inspection.contributions(model, x)
+    parts = contributions(model, x)
     assert title.startswith("Contributions (they sum to ")
     assert table.contribution.sum() == pytest.approx(parts.sum())
     assert table.contribution.iloc[0] == parts.iloc[0]
@@ -152,7 +147,7 @@ def test_many_contributions_are_cut():
     model = AMFClassifier(n_estimators=2, seed=1)
     for i in range(100):
         model.learn_one({j: (i * j) % 7 for j in range(1, 9)}, i % 3 == 0)
-    table, parts = explained(model, {1: 3, 2: 0})["Contributions"], inspection.contributions
+    table, parts = explained(model, {1: 3, 2: 0})["Contributions"], contributions
     assert [*table.index][::6] == ["baseline", "3 others"]
     assert table.contribution.sum() == pytest.approx(parts(model, {1: 3, 2: 0}).sum())
 
@@ -160,7 +155,7 @@ def test_many_contributions_are_cut():
 @every_sample
 @of_models("mean", "trend")
 def test_conditions_hold_of_the_sample(model, x):
-    steps, table = inspection.path(model, x), explained(model, x)["Path in tree 0"]
+    steps, table = path(model, x), explained(model, x)["Path in tree 0"]
     columns = [name for name in ("node", "share", "mass", "mean", "estimate") if name in steps]
     assert table[columns].to_numpy().tolist() == steps[columns].to_numpy().tolist()
     if "proba" in steps:
