@@ -2,7 +2,7 @@
 
 From the lowest layer to the highest:
 
-- `answers`: what kernels return;
+- `status`: what kernels return;
 - `numba_tools`: how functions are compiled and cached, and how kernels see the arrays;
 - `features`: split intensities, and features as linear models take them;
 - `tree`: how trees grow, keep samples, predict, and average over their prunings;
@@ -17,18 +17,6 @@ Comments cite the sections of DESIGN.md, which has the notation and the sources.
 `log_odds`, and log g is the growth of log wbar that a child passes on to its parent.
 """
 
-from river_amf.kernels.answers import (
-    BOXES_FULL,
-    DONE,
-    INFINITE,
-    LOST,
-    NODES_FULL,
-    PENDING_FULL,
-    RELEASED,
-    RESTARTED,
-    STORE_FULL,
-    TOO_HEAVY,
-)
 from river_amf.kernels.chunks import CLOSED, OPEN, UNOPENED, close_chunk, open_chunk, run_chunk
 from river_amf.kernels.classification.opinion_pool import LINEAR_FLOOR, VOTE_FLOOR
 from river_amf.kernels.classification.sparse_model import FIRST_VOTE as FIRST_SPARSE_WEIGHT
@@ -47,6 +35,18 @@ from river_amf.kernels.learning import (
 from river_amf.kernels.numba_tools.arrays import NONE, UNLISTED
 from river_amf.kernels.numba_tools.compilation import compile_kernels, kinds_in_use, warm_up
 from river_amf.kernels.pending import N_LOST
+from river_amf.kernels.status import (
+    BOXES_FULL,
+    DONE,
+    INFINITE,
+    LOST,
+    NODES_FULL,
+    PENDING_FULL,
+    RELEASED,
+    RESTARTED,
+    STORE_FULL,
+    TOO_HEAVY,
+)
 from river_amf.kernels.tree.aggregation import recompute_all_odds
 from river_amf.kernels.tree.estimates import LOG_SCALE
 from river_amf.kernels.tree.readiness import ready_samples

@@ -9,11 +9,11 @@ whether it is predicted, learned or both, and how far a chunk has come, as it ma
 from __future__ import annotations
 
 from river_amf.kernels import by_kind, steps
-from river_amf.kernels.answers import DONE, ENOUGH_CAPACITY, RELEASED, RESTARTED
 from river_amf.kernels.lateness import count_lateness
 from river_amf.kernels.numba_tools.arrays import NONE, Forest, Samples
 from river_amf.kernels.numba_tools.compilation import hot, kernel
 from river_amf.kernels.pending import begin_context
+from river_amf.kernels.status import DONE, ENOUGH_CAPACITY, RELEASED, RESTARTED
 from river_amf.kernels.tree.readiness import needs_tree_votes
 from river_amf.kernels.tree.sample_store import count_late, have_released
 from river_amf.state.layout import LOWER

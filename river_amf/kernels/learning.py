@@ -7,16 +7,6 @@ import math
 import numpy as np
 
 from river_amf.kernels import by_kind, pending, steps
-from river_amf.kernels.answers import (
-    DONE,
-    ENOUGH_CAPACITY,
-    INFINITE,
-    LOST,
-    PENDING_FULL,
-    RELEASED,
-    RESTARTED,
-    TOO_HEAVY,
-)
 from river_amf.kernels.features.intensity import clip_outliers
 from river_amf.kernels.features.standardization import lack_cosines
 from river_amf.kernels.lateness import count_lateness, lateness_of, set_fading
@@ -31,6 +21,16 @@ from river_amf.kernels.numba_tools.arrays import (
     tree_of,
 )
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel, view
+from river_amf.kernels.status import (
+    DONE,
+    ENOUGH_CAPACITY,
+    INFINITE,
+    LOST,
+    PENDING_FULL,
+    RELEASED,
+    RESTARTED,
+    TOO_HEAVY,
+)
 from river_amf.kernels.steps import Sample
 from river_amf.kernels.tree import sample_store, structure
 from river_amf.kernels.tree.novelty import known_value, novelty_in
@@ -90,7 +90,7 @@ def sample_at(forest: Forest, address: int, output: int) -> Sample:
 
 @quick_kernel
 def learn_sample(forest: Forest, address: int, target: float, weight: float, output: int) -> int:
-    """Learn a sample in every tree; return one of `answers`, such as which capacity is used up."""
+    """Learn a sample in every tree; return one of `status`, such as which capacity is used up."""
     # `target` is the index of the label, or a number. `address` is that of an `EncodedSample`: of
     # (3, n_features) values, which are the encoded row, a buffer for it without outliers and one
     # for a tree's coding of it, and then of its words. `output` is that of predict_sample, which

@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from river_amf.kernels import by_kind
-from river_amf.kernels.answers import ENOUGH_CAPACITY, RESTARTED
 from river_amf.kernels.classification.opinion_pool import mean_votes, recall_vote
 from river_amf.kernels.features.intensity import clip_outliers, update_intensity
 from river_amf.kernels.features.sample_weights import weigh_sample
 from river_amf.kernels.lateness import set_fading
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Tree, tree_of
 from river_amf.kernels.numba_tools.compilation import hot, view
+from river_amf.kernels.status import ENOUGH_CAPACITY, RESTARTED
 from river_amf.kernels.tree.random_numbers import code_row
 from river_amf.kernels.tree.readiness import tree_lacks
 from river_amf.kernels.tree.sample_store import is_keeping_rows, store_row

@@ -123,7 +123,7 @@ def test_table_of_constants_is_that_of_code():
     assert len(listed) > 150
     paths = [*(PACKAGE / "kernels").rglob("*.py"), PACKAGE / "engine/settings.py"]
     names = {path.relative_to(PACKAGE).as_posix() for path in [*paths, PACKAGE / "state/layout.py"]}
-    names = {name for name in names if "numba_tools" not in name and "answers.py" not in name}
+    names = {name for name in names if "numba_tools" not in name and "status.py" not in name}
     code = {(path, name) for path in names for name in numbers_of(path) if name not in TECHNICAL}
     assert sorted(code - listed) == []
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from river_amf.kernels.answers import ENOUGH_CAPACITY
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Tree
 from river_amf.kernels.numba_tools.compilation import helper
+from river_amf.kernels.status import ENOUGH_CAPACITY
 from river_amf.kernels.tree.aggregation import aggregate_upwards
 from river_amf.kernels.tree.expansion import expand_leaf
 from river_amf.kernels.tree.growth import grow

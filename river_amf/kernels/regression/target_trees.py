@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.answers import ENOUGH_CAPACITY
 from river_amf.kernels.features.fading import decay_of, settled_sum
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.densities import estimate_of, score_target, spread_about
+from river_amf.kernels.status import ENOUGH_CAPACITY
 from river_amf.kernels.tree import estimates, gains, structure
 from river_amf.kernels.tree.aggregation import score_odds
 from river_amf.kernels.tree.growth import grow

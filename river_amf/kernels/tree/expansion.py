@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from river_amf.kernels.answers import ENOUGH_CAPACITY
 from river_amf.kernels.numba_tools.arrays import (
     NONE,
     UNLISTED,
@@ -24,6 +23,7 @@ from river_amf.kernels.numba_tools.arrays import (
 )
 from river_amf.kernels.numba_tools.compilation import allocating, choose, helper, hot, nothing
 from river_amf.kernels.numba_tools.views import Views
+from river_amf.kernels.status import ENOUGH_CAPACITY
 from river_amf.kernels.tree import estimates, random_numbers, structure
 from river_amf.kernels.tree.gains import follow_gains
 from river_amf.kernels.tree.readiness import missing_capacity

@@ -7,9 +7,9 @@ needs more, which is rare, learning stops between two trees until Python has enl
 
 from __future__ import annotations
 
-from river_amf.kernels.answers import BOXES_FULL, ENOUGH_CAPACITY, NODES_FULL, STORE_FULL
 from river_amf.kernels.numba_tools.arrays import Forest, Record
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel
+from river_amf.kernels.status import BOXES_FULL, ENOUGH_CAPACITY, NODES_FULL, STORE_FULL
 from river_amf.kernels.tree.sample_store import count_late, is_keeping_rows
 from river_amf.kernels.tree.structure import splits_left
 

@@ -1,4 +1,4 @@
-"""What kernels answer: that they are done, what is wrong, or which capacity is used up."""
+"""Status codes of kernels: done, what is wrong, or which capacity is used up."""
 
 DONE = 0
 RELEASED = 1  # done, and some trees no longer keep samples, or it is time for cosines
