@@ -33,7 +33,7 @@ def require(is_sound: Any, what: str) -> None:
         raise FileError(f"is damaged: its {what} cannot be right")
 
 
-def _lies(values: Array, low: float, high: float) -> bool:
+def _all_between(values: Array, low: float, high: float) -> bool:
     return values.size == 0 or bool(values.min() >= low and values.max() <= high)
 
 
@@ -75,18 +75,18 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
     # The settings are trusted: they follow from the parameters of the model, its labels and its
     # features. `columns` has the columns of words, by slot (`Schema.columns_by_slot`).
     settings, trees, samples = arrays["settings"][0], arrays["trees"], arrays["samples"]
-    require(_lies(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")
+    require(_all_between(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")
     _check_features(arrays, columns)
     is_classifier = not settings["is_regression"]
     task = layout.CLASSIFICATION if is_classifier else layout.REGRESSION
     most = 2.0 * layout.LARGEST_TOTALS[task]  # as sums are rounded
     faded = arrays["faded"][:, :, layout.FADED_SUM : None if is_classifier else layout.FADED_COUNTS]
     sums = arrays["nodes"]["n_samples"], arrays["counts"], faded
-    require(all(_lies(array, 0.0, most) for array in sums), "counts of samples")
+    require(all(_all_between(array, 0.0, most) for array in sums), "counts of samples")
     weights = np.array([arrays["counters"][0][f"{name}_weight"] for name in ("recent", "typical")])
-    require(_lies(weights, 0.0, sys.float_info.max), "weights of recent samples")
+    require(_all_between(weights, 0.0, sys.float_info.max), "weights of recent samples")
     errors = arrays["row_errors"].view(np.float64)
-    require(_lies(errors, 0.0, sys.float_info.max), "sums of squared errors")
+    require(_all_between(errors, 0.0, sys.float_info.max), "sums of squared errors")
     _check_pending(arrays["pending"], arrays["counters"][0], settings, is_classifier)
     n_nodes, roots = trees["n_nodes"], trees["root"]
     require(n_nodes.max() <= settings["max_nodes"], "numbers of nodes")
@@ -96,7 +96,7 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
         if len(nodes):
             _check_links(nodes, int(tree["root"]))
         split_by, are_leaves = nodes["feature"], nodes["left"] == NONE
-        is_sound = _lies(split_by[~are_leaves], 0, settings["n_features"] - 1)
+        is_sound = _all_between(split_by[~are_leaves], 0, settings["n_features"] - 1)
         require(is_sound and (split_by[are_leaves] == NONE).all(), "split features")
         slots = np.sort(nodes["slot"][nodes["n_rows"] == 0])
         require(np.array_equal(slots, np.arange(tree["n_boxes"])), "slots of boxes")
@@ -105,19 +105,21 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
 
 def _check_pending(pending: Array, counters: Any, settings: Any, is_classifier: bool) -> None:
     most = settings["n_labels"] if is_classifier else layout.OF_VOTER
-    require(_lies(pending["n_known"], 1, most), "numbers in predictions")
-    require(_lies(pending["is_taken"], 0, 1) and counters["first_pending"] == 0, "predictions")
-    require(_lies(pending["n_learned"], 0, counters["n_learned"]), "times of predictions")
+    require(_all_between(pending["n_known"], 1, most), "numbers in predictions")
+    are_taken = _all_between(pending["is_taken"], 0, 1)
+    require(are_taken and counters["first_pending"] == 0, "predictions")
+    require(_all_between(pending["n_learned"], 0, counters["n_learned"]), "times of predictions")
     require(counters["n_waiting"] == (pending["is_taken"] == 0).sum(), "number of predictions")
     places = np.array([counters[name] for name in ("n_since", "usual_back", "n_missed", "n_lost")])
-    require(_lies(places, 0, 2**62), "places of predictions")
+    require(_all_between(places, 0, 2**62), "places of predictions")
     require(0.0 <= counters["plain_share"] < 1.0, "share of plain trees")
 
 
 def _check_features(arrays: dict[str, Array], columns: Array) -> None:
-    require(_lies(arrays["features"]["n_recent"], 0, layout.N_RECENT), "n_recent of features")
+    n_recent = arrays["features"]["n_recent"]
+    require(_all_between(n_recent, 0, layout.N_RECENT), "n_recent of features")
     # the first values of a number become edges of its bins
-    require(_lies(arrays["standards"]["n_values"], 0, 2**62), "n_values of features")
+    require(_all_between(arrays["standards"]["n_values"], 0, 2**62), "n_values of features")
     numbers, n_labels = arrays["input_numbers"], arrays["settings"][0]["n_labels"]
     are_inputs = layout.are_inputs(
         arrays["is_categorical"][: len(numbers)], n_labels, numbers.shape[1]
@@ -144,7 +146,7 @@ def _check_links(nodes: Array, root: int) -> None:
     inner = np.flatnonzero(left != NONE)
     children = np.concatenate([left[inner], right[inner]])
     are_pairs = ((left == NONE) == (right == NONE)).all()
-    require(are_pairs and _lies(children, 0, len(nodes) - 1), "children of nodes")
+    require(are_pairs and _all_between(children, 0, len(nodes) - 1), "children of nodes")
     n_parents = np.bincount(children, minlength=len(nodes))
     n_parents[root] += 1
     are_mutual = (parent[children] == np.tile(inner, 2)).all() and parent[root] == NONE
@@ -163,7 +165,8 @@ def _check_lists(links: Array, nodes: Array, settings: Any) -> None:
     are_leaves = (keeping["n_rows"] > 0).all() and (keeping["left"] == NONE).all()
     splits_late = not settings["split_pure"] and len(nodes) + 2 <= settings["max_nodes"]
     require(are_leaves and (splits_late or len(keeping) == 0), "number of kept samples")
-    require(_lies(links, UNLISTED, end - 1) and _lies(heads, 0, end - 1), "lists of samples")
+    are_rows = _all_between(links, UNLISTED, end - 1) and _all_between(heads, 0, end - 1)
+    require(are_rows, "lists of samples")
     following = links[is_listed]
     times = np.bincount(np.concatenate([heads, following[following != NONE]]), minlength=end)
     has_no_cycle = (following < np.flatnonzero(is_listed)).all()
