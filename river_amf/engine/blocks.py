@@ -210,7 +210,7 @@ class _Learner:
         """Do what `_odd_rows` does by learning all rows in a copy."""
         # A word may be forgotten on the way, and come back as the name of a category.
         engine, twin = self.engine, engine_of(self.parameters, *content_of(self.engine))
-        twin.schema.warned, twin.is_draft = engine.schema.warned, True
+        twin.schema.warned, twin.dry_run = engine.schema.warned, True
         rows = range(len(self.rows.weights))
         for row in rows:
             in_row(row, twin.learn_any, *self.rows.labeled_at(row), self.parameters)

@@ -68,7 +68,7 @@ class Engine(Guarded):
         self.watched: dict[Hashable, list[Any]] = {}  # by feature, the values to be counted so far
         self.starts: list[int] = []  # samples before the run of each label, if there was but one
         self.n_early = 0  # predictions before the first sample, which wait for no labels
-        self.is_draft = False  # whether it learns samples that another one will learn
+        self.dry_run = False  # whether it learns samples that another one will learn
         self.predict_call: PredictCall | None = None  # for the present schema and arena
         self.learn_call: LearnCall | None = None
 
@@ -216,7 +216,7 @@ class Engine(Guarded):
 
     def log_restarts(self, restarts: Sequence[tuple[int, int]]) -> None:
         """Log restarts, as `restart_of` returns them, in their order."""
-        for n_learned, tree in [] if self.is_draft else sorted(restarts):
+        for n_learned, tree in [] if self.dry_run else sorted(restarts):
             _LOGGER.info("tree %d restarted after %d samples", tree, n_learned)
 
     def check_lost(self) -> None:
