@@ -23,7 +23,7 @@ from river_amf.engine.calls import LearnCall, PredictCall
 from river_amf.engine.growth import Learned, admitted, with_capacity, with_columns
 from river_amf.engine.lock import Guarded, exclusive, refuse_within
 from river_amf.engine.settings import Parameters, begin, largest_total, schema_of
-from river_amf.inputs.cautions import Width, warn_of_lost, warn_of_order, warn_of_values
+from river_amf.inputs.cautions import SparsityCheck, warn_of_lost, warn_of_order, warn_of_values
 from river_amf.inputs.encoding import EncodedSample
 from river_amf.inputs.kinds import as_dict, check_totals
 from river_amf.inputs.labels import Labels, Targets
@@ -64,7 +64,7 @@ class Engine(Guarded):
     def __init__(self, labels: Labels | Targets | None = None) -> None:
         super().__init__()
         self.learned = Learned(Schema(labels), None)
-        self.width = Width()
+        self.sparsity = SparsityCheck()
         self.watched: dict[Hashable, list[Any]] = {}  # by feature, the values to be counted so far
         self.starts: list[int] = []  # samples before the run of each label, if there was but one
         self.n_early = 0  # predictions before the first sample, which wait for no labels
@@ -164,7 +164,7 @@ class Engine(Guarded):
                 self._take_pending(reading, weight)
                 return
             warn_of_values(self.watched, x, reading, learned.schema)
-            self.width.count(x, learned.schema)
+            self.sparsity.count(x, learned.schema)
             if reading.label is None or reading.brings or learned is not self.learned:
                 self._learn_new(learned, reading, weight, parameters)
                 return
@@ -177,7 +177,7 @@ class Engine(Guarded):
     @property
     def is_counting(self) -> bool:
         """Whether values of samples are counted for a warning, so that each is learned alone."""
-        return bool(self.width.n_left or self.watched)
+        return bool(self.sparsity.n_left or self.watched)
 
     def finish(self, status: int | None, x: Any, target: float, weight: float) -> None:
         """Learn the encoded sample, given the answer of the kernel if it has been called."""
@@ -258,7 +258,7 @@ class Engine(Guarded):
         self.unfinished = functools.partial(self._commit, plan)
         self.finish_unfinished()
         if schema is not before and schema.words is None:
-            self.width.note_growth(len(before), len(schema), schema.warned)
+            self.sparsity.note_growth(len(before), len(schema), schema.warned)
 
     def _commit(self, plan: Plan) -> None:
         """Do as planned; called again, do what an interrupted call has left of it."""

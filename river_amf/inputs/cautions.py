@@ -161,7 +161,7 @@ def warn_of_lost(warned: set[Hashable]) -> None:
     _warn_of(LOST, text, warned)
 
 
-class Width:
+class SparsityCheck:
     """A check that samples do not lack most features (DESIGN.md: number of features)."""
 
     def __init__(self) -> None:
