@@ -192,7 +192,7 @@ class _Learner:
             while row is not None:
                 odd.append(row)
                 reading = in_row(row, schema.read, *rows.labeled_at(row))
-                if rows.weights[row] > 0.0 and (reading.label is None or reading.brings):
+                if rows.weights[row] > 0.0 and (reading.label is None or reading.has_new):
                     schema, _ = schema.admit(reading)
                     if schema.words is not None:
                         schema.add_words(schema.new_words(reading.row))

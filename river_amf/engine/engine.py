@@ -165,7 +165,7 @@ class Engine(Guarded):
                 return
             warn_of_values(self.watched, x, reading, learned.schema)
             self.sparsity.count(x, learned.schema)
-            if reading.label is None or reading.brings or learned is not self.learned:
+            if reading.label is None or reading.has_new or learned is not self.learned:
                 self._learn_new(learned, reading, weight, parameters)
                 return
             label = reading.label

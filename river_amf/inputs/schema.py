@@ -39,7 +39,7 @@ class Reading(NamedTuple):
     label: float | None = None  # its number, None if it is new
 
     @property
-    def brings(self) -> bool:
+    def has_new(self) -> bool:
         """Return whether there are new features, words or categories."""
         return bool(self.numeric or self.categorical or self.categories)
 
