@@ -84,22 +84,22 @@ class Ensemble(Parameters):
     _engine: Engine
 
     @property
-    def _settled(self) -> Engine:
+    def _idle_engine(self) -> Engine:
         if self._engine.unfinished is not None:
             self._engine.catch_up()
         return self._engine
 
     @property
     def _features(self) -> Schema:
-        return self._settled.schema
+        return self._idle_engine.schema
 
     @property
     def _labels(self) -> Labels | Targets:
-        return self._settled.schema.labels
+        return self._idle_engine.schema.labels
 
     @property
     def _arena(self) -> Arena:
-        return self._settled.arena
+        return self._idle_engine.arena
 
     def __len__(self) -> int:
         return int(self.n_estimators)

@@ -66,7 +66,7 @@ class ObservedRange:
     """Range of the values of a numeric feature, without outliers.
 
     The first `RECENT` values are kept, and then the far ones among them are dropped; if almost all
-    of them are equal, this is put off. Once the range is settled, a far value counts only if
+    of them are equal, this is put off. Once the range is fixed, a far value counts only if
     several come in quick succession; until then it is suspect.
     """
 
@@ -74,7 +74,7 @@ class ObservedRange:
         self.low, self.high = math.inf, -math.inf
         self.recent = []
         self.credit = 0.0
-        self.is_settled = False
+        self.is_fixed = False
 
     def width(self):
         return self.high - self.low
@@ -85,7 +85,7 @@ class ObservedRange:
     def is_far(self, value):
         """Return whether a value might be an outlier."""
         outside = max(self.low - value, value - self.high)
-        return self.is_settled and outside > FAR * self.width()
+        return self.is_fixed and outside > FAR * self.width()
 
     def winsorize(self, value):
         """Move a far value to the end of the range."""
@@ -94,11 +94,11 @@ class ObservedRange:
     def add(self, value):
         """Add a value; return whether it is suspect, and whether earlier ones were dropped."""
         dropped = False
-        if not self.is_settled:
+        if not self.is_fixed:
             self.recent.append(value)
             self.extend(value)
             if len(self.recent) == RECENT:
-                dropped = self._settle()
+                dropped = self._fix()
         elif self.low <= value <= self.high:
             self.credit = max(0.0, self.credit - CREDIT_LOST)
         elif self.is_far(value):
@@ -110,13 +110,13 @@ class ObservedRange:
             self.extend(value)
         return not self.low <= value <= self.high, dropped
 
-    def _settle(self):
+    def _fix(self):
         """Drop the outliers among the recent values; return whether there were any."""
         values = sorted(self.recent)
         core = values[MAX_DROPPED:-MAX_DROPPED]
         width = core[-1] - core[0]
-        self.is_settled = width > 0
-        if not self.is_settled:
+        self.is_fixed = width > 0
+        if not self.is_fixed:
             self.recent = [values[0], values[-1]]
             return False
         for k in range(MAX_DROPPED, 0, -1):  # the first gap from within

@@ -68,7 +68,7 @@ class FadedMean:
         return self.total / self.weight if self.weight > 0 else 0.0
 
 
-def settled(number):
+def cleared(number):
     """Return a number that shrinks, or 0 if it would be subnormal soon."""
     return number if number > 1e-290 else 0.0
 
@@ -85,8 +85,8 @@ class Sizes:
         growth = 2 ** min(w, 1)
         if step > 0:
             factor = growth if step > self.median_step else 1 / growth
-            self.median_step = settled(self.median_step * factor) if self.median_step else step
-        self.size = settled(self.size * SIZE_DECAY**w)
+            self.median_step = cleared(self.median_step * factor) if self.median_step else step
+        self.size = cleared(self.size * SIZE_DECAY**w)
         if abs(error) > self.size and step <= LARGEST_STEP * self.median_step:
             self.size = growth * self.size or abs(error)
         return self.limited(error)

@@ -14,8 +14,13 @@ from __future__ import annotations
 import math
 
 from river_amf.kernels.classification.softmax import TINY_ERROR
-from river_amf.kernels.features.covariance import begin_covariance, multiply, settle, shrink
-from river_amf.kernels.features.fading import LEAST_DECAY, decay_of, kept_share, settled_sum
+from river_amf.kernels.features.covariance import (
+    begin_covariance,
+    clear_negligible,
+    multiply,
+    shrink,
+)
+from river_amf.kernels.features.fading import LEAST_DECAY, cleared_sum, decay_of, kept_share
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import FIRST_VALUE
 from river_amf.kernels.features.standardization import count_cosines
@@ -249,9 +254,9 @@ def count_bins(forest: Forest, bins: Array, label: int, weight: float) -> None:
         for j in range(len(forest.category_counts)):
             scale_counts(forest.category_counts[j], newest)
         for c in range(len(forest.label_counts)):
-            forest.label_counts[c] = settled_sum(forest.label_counts[c] / newest)
+            forest.label_counts[c] = cleared_sum(forest.label_counts[c] / newest)
         for k in range(N_ADDITIVE):
-            settle(parts_of(forest, k)[1])
+            clear_negligible(parts_of(forest, k)[1])
         newest = 1.0
     counters["newest_profile"] = newest
 
@@ -261,4 +266,4 @@ def scale_counts(counts: Array, factor: float) -> None:
     """Divide some counts by a factor."""
     for k in range(len(counts)):
         for c in range(counts.shape[1]):
-            counts[k, c] = settled_sum(counts[k, c] / factor)
+            counts[k, c] = cleared_sum(counts[k, c] / factor)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.features.fading import settled_sum
+from river_amf.kernels.features.fading import cleared_sum
 from river_amf.kernels.numba_tools.arrays import Array, dot
 from river_amf.kernels.numba_tools.compilation import helper
 
@@ -66,7 +66,7 @@ def begin_covariance(covariance: Array) -> None:
 
 
 @helper
-def settle(covariance: Array) -> None:
+def clear_negligible(covariance: Array) -> None:
     """Set covariances of inputs without any evidence to 0 before they are subnormal."""
     for place in range(len(covariance)):
-        covariance[place] = settled_sum(covariance[place])
+        covariance[place] = cleared_sum(covariance[place])

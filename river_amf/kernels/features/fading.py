@@ -26,6 +26,6 @@ def kept_share(decay: float, weight: float) -> float:
 
 
 @hot
-def settled_sum(total: float) -> float:
+def cleared_sum(total: float) -> float:
     """Return a sum of either sign that has faded, or 0 if it is negligible."""
     return total if abs(total) > NEGLIGIBLE else 0.0

@@ -16,7 +16,7 @@ import math
 from river_amf.kernels.features.fading import decay_of
 from river_amf.kernels.numba_tools.arrays import Array, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
-from river_amf.kernels.tree.estimates import SWITCHING, settled, softplus
+from river_amf.kernels.tree.estimates import SWITCHING, cleared_count, softplus
 from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM, MEAN, SQUARES
 
 PRIOR_WEIGHT = 1.0  # kappa, of the parent's estimate
@@ -171,7 +171,7 @@ def score_logarithms(
 def fade_target(settings: Record, faded: Array, target: float, weight: float) -> None:
     """Count a target in a node's faded law."""
     rest, gain = decay_of(settings["fading_factor"], weight)
-    n = settled(rest * faded[FADED_SUM])
+    n = cleared_count(rest * faded[FADED_SUM])
     faded[FADED_SUM] = n + gain
-    faded[FADED_COUNTS + SQUARES] = settled(rest * faded[FADED_COUNTS + SQUARES])
+    faded[FADED_COUNTS + SQUARES] = cleared_count(rest * faded[FADED_COUNTS + SQUARES])
     count_target(faded, FADED_COUNTS, n, target, gain)

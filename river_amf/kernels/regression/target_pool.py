@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.features.fading import decay_of, settled_sum
+from river_amf.kernels.features.fading import cleared_sum, decay_of
 from river_amf.kernels.lateness import ERRORS_KEPT, JUMP, slowed, slowed_decay
 from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
@@ -104,7 +104,7 @@ def count_error(errors: Array, error: float, scale: float, weight: float) -> Non
         return
     decay, gain = decay_of(DECAY, weight)
     for k in range(N_ERRORS):
-        errors[k] = settled_sum(decay * errors[k])
+        errors[k] = cleared_sum(decay * errors[k])
     place = 0.0
     if scale > 0.0:
         u = error / scale
@@ -319,14 +319,14 @@ def learn_vote(
     if forest.settings["is_stacked"]:
         learn_stack(forest, OF_VOTERS, answer, n_voters_of(forest), error, weight, lateness)
         decay, gain = decay_of(FAST_DECAY, weight)
-        counters["fast_errors"] = settled_sum(decay * counters["fast_errors"]) + gain * error
+        counters["fast_errors"] = cleared_sum(decay * counters["fast_errors"]) + gain * error
         counters["fast_weight"] = decay * counters["fast_weight"] + gain
         decay, gain = decay_of(SLOW_DECAY, weight)
-        counters["slow_errors"] = settled_sum(decay * counters["slow_errors"]) + gain * error
+        counters["slow_errors"] = cleared_sum(decay * counters["slow_errors"]) + gain * error
         counters["slow_weight"] = decay * counters["slow_weight"] + gain
         decay, gain = decay_of(MEAN_DECAY, weight)
         total = decay * counters["stacked_targets"] + gain * (base + error)
-        counters["stacked_targets"] = settled_sum(total)
+        counters["stacked_targets"] = cleared_sum(total)
         counters["stacked_weight"] = decay * counters["stacked_weight"] + gain
     if forest.settings["has_last"]:
         count_size(forest.stacks[OF_LAST], target, target - recent[2], weight)
@@ -355,8 +355,8 @@ def count_size(stack: Record, target: float, error: float, weight: float) -> Non
     step, stack["newest_target"] = abs(target - stack["newest_target"]), target
     if step > 0.0:
         factor = growth if step > median else 1.0 / growth
-        stack["median_step"] = settled_sum(factor * median) if median > 0.0 else step
-    size = settled_sum(decay_of(SIZE_DECAY, weight)[0] * stack["usual_size"])
+        stack["median_step"] = cleared_sum(factor * median) if median > 0.0 else step
+    size = cleared_sum(decay_of(SIZE_DECAY, weight)[0] * stack["usual_size"])
     if abs(error) > size and step <= LARGEST_STEP * stack["median_step"]:
         size = growth * size if size > 0.0 else abs(error)
     stack["usual_size"] = size
@@ -392,7 +392,7 @@ def stacked(weights: Array, voters: Array, n: int, base: float) -> float:
 def count_square(errors: Record, error: float, weight: float, decay: float) -> None:
     """Count the square of an error."""
     kept, gain = decay_of(decay, weight)
-    errors["error_squares"] = settled_sum(kept * errors["error_squares"]) + gain * error * error
+    errors["error_squares"] = cleared_sum(kept * errors["error_squares"]) + gain * error * error
     errors["weight"] = kept * errors["weight"] + gain
 
 

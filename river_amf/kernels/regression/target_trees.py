@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.features.fading import decay_of, settled_sum
+from river_amf.kernels.features.fading import cleared_sum, decay_of
 from river_amf.kernels.numba_tools.arrays import NONE, Array, Forest, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.densities import estimate_of, score_target, spread_about
@@ -188,7 +188,7 @@ def update_error_variance(
             square = min(square, LARGEST_ERROR * LARGEST_ERROR * variance)
         decay, gain = decay_of(ERROR_DECAY, weight)
         state["error_weight"] = decay * state["error_weight"] + gain
-        state["error_squares"] = settled_sum(decay * state["error_squares"]) + gain * square
+        state["error_squares"] = cleared_sum(decay * state["error_squares"]) + gain * square
     root = state["root"]
     total = forest.targets[t, root, SQUARES] / forest.nodes[t, root]["n_samples"]
     variance = total

@@ -15,8 +15,13 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.features.covariance import begin_covariance, multiply, settle, shrink
-from river_amf.kernels.features.fading import LEAST_DECAY, decay_of, kept_share, settled_sum
+from river_amf.kernels.features.covariance import (
+    begin_covariance,
+    clear_negligible,
+    multiply,
+    shrink,
+)
+from river_amf.kernels.features.fading import LEAST_DECAY, cleared_sum, decay_of, kept_share
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.features.quantiles import place_of
 from river_amf.kernels.features.standardization import count_cosines, take_cosines
@@ -173,7 +178,7 @@ def learn_trend(
     if k == FAST:
         faded = decay_of(PROFILE_COEFFICIENT_DECAY, weight)[0]
         for a in range(2, n, 2):
-            coefficients[a] = settled_sum(faded * coefficients[a])
+            coefficients[a] = cleared_sum(faded * coefficients[a])
     kept = kept_share(decay, weight)
     shrink(covariance, VARIANCE_OF_CONSTANT, step, gain, kept, n, terms[SCALE])
 
@@ -242,8 +247,8 @@ def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> No
     if newest > LARGEST_NEWEST:
         scale_down(forest.profiles, newest)
         scale_down(forest.category_profiles, newest)
-        settle(forest.fast_covariance)
-        settle(forest.smooth_covariance)
+        clear_negligible(forest.fast_covariance)
+        clear_negligible(forest.smooth_covariance)
         newest = 1.0
     counters["newest_profile"] = newest
     before = kept * counters["target_weight"]
@@ -254,7 +259,7 @@ def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> No
     counters["target_mean"] += gain / (before + gain) * deviation
     squares = kept * counters["target_squares"]
     squares += gain * (before / (before + gain)) * deviation * deviation
-    counters["target_squares"] = settled_sum(squares)
+    counters["target_squares"] = cleared_sum(squares)
 
 
 @helper
@@ -262,7 +267,7 @@ def scale_down(profiles: Array, factor: float) -> None:
     """Divide all weights of some profiles by a factor."""
     for j in range(len(profiles)):
         for k in range(profiles.shape[1]):
-            profiles[j, k, WEIGHT] = settled_sum(profiles[j, k, WEIGHT] / factor)
+            profiles[j, k, WEIGHT] = cleared_sum(profiles[j, k, WEIGHT] / factor)
 
 
 @hot

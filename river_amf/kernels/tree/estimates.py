@@ -163,7 +163,7 @@ def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
 
 
 @hot
-def settled(count: float) -> float:
+def cleared_count(count: float) -> float:
     """Return a count that has faded, or 0 if it is negligible."""
     # Below 2.2e-308, products take a hundred times as long, and by rounding a count that is
     # multiplied by gamma > 1/2 never gets to 0.
@@ -186,7 +186,7 @@ def learn_faded(tree: Tree, row: Array, label: int, p_whole: float) -> float:
     row[FADED_SUM] = gamma * row[FADED_SUM] + 1.0
     for c in range(FADED_COUNTS, FADED_COUNTS + settings["n_classes"]):
         row[c] *= gamma
-        row[c] = settled(row[c])
+        row[c] = cleared_count(row[c])
     row[FADED_COUNTS + label] += 1.0
     return p
 
@@ -213,7 +213,7 @@ def learn_faded_weight(
     row[FADED_SUM] = decay * row[FADED_SUM] + gain
     for c in range(FADED_COUNTS, FADED_COUNTS + settings["n_classes"]):
         row[c] *= decay
-        row[c] = settled(row[c])
+        row[c] = cleared_count(row[c])
     row[FADED_COUNTS + label] += gain
     return log_p
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.features.fading import decay_of, settled_sum
+from river_amf.kernels.features.fading import cleared_sum, decay_of
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
 from river_amf.kernels.numba_tools.arrays import LARGEST_FLOAT, Tree, unsigned
 from river_amf.kernels.numba_tools.compilation import extra, hot
@@ -40,7 +40,7 @@ def begin_gains(tree: Tree, weight: float) -> float:
     if newest > LARGEST_NEWEST:
         for k in range(len(tree.gains)):
             for j in range(tree.gains.shape[1]):
-                tree.gains[k, j] = settled_sum(tree.gains[k, j] / newest)
+                tree.gains[k, j] = cleared_sum(tree.gains[k, j] / newest)
         newest = 1.0
     tree.state["newest_gain"] = newest
     return newest * gain
