@@ -24,7 +24,7 @@ from river_amf.kernels.numba_tools.arrays import (
     array_at,
     dot,
     inputs_of,
-    parts_of,
+    rows_of_sample,
     tree_of,
 )
 from river_amf.kernels.numba_tools.compilation import (
@@ -144,7 +144,7 @@ def add_linear_models(forest: Forest, sample: int, output: int, parts: Array) ->
 def add_trends(forest: Forest, sample: int, output: int, parts: Array) -> None:
     """Write the parts of trends, of their stack, and of the prediction of a regressor."""
     n_trees, n_voters, votes = len(forest.trees), len(forest.votes), forest.votes
-    x = parts_of(sample, forest.settings["n_features"])[1]
+    x = rows_of_sample(sample, forest.settings["n_features"])[1]
     of_stacks = parts[n_voters + STACKS :]
     if len(forest.trends) > 0:
         standardized, _, _, all_terms = inputs_of(output, forest)
@@ -211,7 +211,7 @@ def parts_of_sample(forest: Forest, sample: int, output: int, parts: int, n_part
     # `sample` and `output` are as in predict_sample, except that this writes to the inputs in
     # `output`; `parts` is the address of (n_voters + N_MORE, n_parts, n_columns) zeros.
     settings = forest.settings
-    values, clipped, coded = parts_of(sample, settings["n_features"])
+    values, clipped, coded = rows_of_sample(sample, settings["n_features"])
     shape = len(forest.votes) + N_MORE, n_parts, forest.votes.shape[2]
     all_parts = array_at(parts, shape, np.float64)
     clip_outliers(forest, values, len(values), clipped)

@@ -17,7 +17,7 @@ from river_amf.kernels.numba_tools.arrays import (
     array_at,
     inputs_of,
     output_of,
-    parts_of,
+    rows_of_sample,
     tree_of,
 )
 from river_amf.kernels.numba_tools.compilation import hot, quick_kernel, view
@@ -83,7 +83,7 @@ def total_weight(forest: Forest) -> float:
 @view
 def sample_at(forest: Forest, address: int, output: int) -> Sample:
     """Return a sample, given the addresses that Python passes."""
-    values, x, _ = parts_of(address, forest.settings["n_features"])
+    values, x, _ = rows_of_sample(address, forest.settings["n_features"])
     z, inputs, additive_inputs, terms = inputs_of(output, forest)
     return Sample(values, x, z, inputs, additive_inputs, terms, forest.votes, 0, forest.context)
 
@@ -138,7 +138,7 @@ def learn_in_trees(forest: Forest, sample: Sample, address: int, has_votes: bool
     handle, votes, context = forest.handle, sample.votes, sample.context
     targets, intensities, row = forest.tree_targets, forest.intensity, forest.counters["n_rows"] - 1
     takes_votes = needs_tree_votes(forest.settings) and not has_votes
-    _, x, coded = parts_of(address, forest.settings["n_features"])
+    _, x, coded = rows_of_sample(address, forest.settings["n_features"])
     for t in range(max(handle["next_tree"], 0), len(forest.trees)):
         handle["next_tree"] = t
         seen, vote = steps.seen_by(forest, t, x, coded), votes[t, 0]
@@ -189,7 +189,7 @@ def predict_sample(forest: Forest, address: int, output: int) -> int:
     # `address` is as in learn_sample, `output` that of a `state.arena.PredictionBuffer`. A
     # prediction is the probabilities of the labels seen so far, or an answer (`layout.ANSWER`).
     settings, context, votes = forest.settings, forest.context, forest.votes
-    values, x, coded = parts_of(address, settings["n_features"])
+    values, x, coded = rows_of_sample(address, settings["n_features"])
     proba, made_at, seen = output_of(output, forest)
     sample = sample_at(forest, address, output)
     if not canonicalize(values, len(values)):
@@ -221,7 +221,7 @@ def novelty_of_sample(forest: Forest, sample: int) -> float:
     """Return how new a sample is, from 0 to 1, or NaN if it has an infinite value."""
     # `sample` is as in learn_sample, but a category that was never learned is UNSEEN.
     n_features = forest.settings["n_features"]
-    values, whole, x = parts_of(sample, n_features)
+    values, whole, x = rows_of_sample(sample, n_features)
     if not canonicalize(values, n_features):
         return math.nan
     for j in range(n_features):
@@ -239,7 +239,7 @@ def trace_sample(forest: Forest, t: int, sample: int, visits: int) -> int:
     # `visits` is the address of records of dtype VISIT, as many as the tree has nodes.
     settings, state, nodes = forest.settings, forest.trees[t], forest.nodes[t]
     n_features = settings["n_features"]
-    values, clipped, x = parts_of(sample, n_features)
+    values, clipped, x = rows_of_sample(sample, n_features)
     clip_outliers(forest, values, n_features, clipped)
     code_row(forest.is_categorical, n_features, state["key"], clipped, x)
     trace = array_at(visits, (state["n_nodes"],), VISIT)

@@ -142,7 +142,7 @@ def log_odds(p: float) -> float:
 def predict_additive(forest: Forest, k: int, inputs: Array, vote: Array) -> None:
     """Write the scores of an additive expert for the labels seen so far."""
     n_labels, n_terms = forest.settings["n_labels"], n_terms_of(forest)
-    weights, _ = parts_of(forest, k)
+    weights, _ = arrays_of_expert(forest, k)
     n_cosines = n_cosines_of(forest, k)
     for c in range(n_labels):
         score = dot(weights[c], inputs[k], place_of_term(n_cosines, n_terms))
@@ -152,7 +152,7 @@ def predict_additive(forest: Forest, k: int, inputs: Array, vote: Array) -> None
 
 
 @hot
-def parts_of(forest: Forest, k: int) -> tuple[Array, Array]:
+def arrays_of_expert(forest: Forest, k: int) -> tuple[Array, Array]:
     """Return the weights and the covariance of an additive expert."""
     if k == ADDITIVE:
         return forest.additive_weights, forest.additive_covariance
@@ -165,7 +165,7 @@ def learn_additive(
 ) -> None:
     """Learn a sample in an additive expert that has just predicted it."""
     n_labels, n_terms = forest.settings["n_labels"], n_terms_of(forest)
-    weights, covariance = parts_of(forest, k)
+    weights, covariance = arrays_of_expert(forest, k)
     n_cosines, gain = n_cosines_of(forest, k), 0.0
     n = place_of_term(n_cosines, n_terms)
     common, step, own = forest.steps[COMMON], forest.steps[STEP], forest.steps[OWN]
@@ -256,7 +256,7 @@ def count_bins(forest: Forest, bins: Array, label: int, weight: float) -> None:
         for c in range(len(forest.label_counts)):
             forest.label_counts[c] = cleared_sum(forest.label_counts[c] / newest)
         for k in range(N_ADDITIVE):
-            clear_negligible(parts_of(forest, k)[1])
+            clear_negligible(arrays_of_expert(forest, k)[1])
         newest = 1.0
     counters["newest_profile"] = newest
 

@@ -55,7 +55,7 @@ def view_of(record: Views) -> Callable[[int], Any]:
 
 
 @hot
-def parts_of(address: int, width: int) -> tuple[Array, Array, Array]:
+def rows_of_sample(address: int, width: int) -> tuple[Array, Array, Array]:
     """Return the values of an encoded sample, and its two buffers (`learn_sample`)."""
     values = array_at(address, (3, width), np.float64)
     return values[0], values[1], values[2]
