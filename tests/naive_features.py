@@ -24,7 +24,7 @@ N_PARTS = 16  # of the range
 # relevance
 RELEVANCE_FLOOR = 0.003  # EPS
 RELEVANCE_MEMORY = 400.0  # delta = 1 - 1 / RELEVANCE_MEMORY
-LARGEST_TRUST = 1e6  # upper bound for the weight of a sample
+LARGEST_CAPPED = 1e6  # upper bound for the weight of a sample
 N_BUCKETS = 64  # for the categories of a feature
 
 # missing values
@@ -264,7 +264,7 @@ class Column:
             return 0.0
         numbers, values, targets, weights, buckets = zip(*self.observations, strict=True)
         weights = [
-            min(w, LARGEST_TRUST) * (1 - 1 / RELEVANCE_MEMORY) ** (n_learned - number)
+            min(w, LARGEST_CAPPED) * (1 - 1 / RELEVANCE_MEMORY) ** (n_learned - number)
             for number, w in zip(numbers, weights, strict=True)
         ]
         values = None if self.is_categorical else [*map(float, values)]

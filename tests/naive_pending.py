@@ -13,13 +13,13 @@ ERRORS_KEPT = 30.0  # lateness at which recent errors count 1 / e
 DELAY_SCALE = 10.0  # a delay of so many samples halves the rates of what learns from it
 LARGEST_DELAY = 100.0
 
-FIT, MISFIT = 2, -2  # what a label adds to the trust in the usual place
-TRUSTED, MOST_TRUST = 8, 16
+FIT, MISFIT = 2, -2  # what a label adds to the confidence in the expected delay
+CONFIDENT, MOST_CONFIDENCE = 8, 16
 PATIENCE = 5  # labels without an equal row before a similar one is looked for
 EVERY = 16  # such labels between two looks at all rows
-N_AROUND = 32  # rows on each side of the place, which a row is compared with
+N_AROUND = 32  # rows on each side of the expected one, which a row is compared with
 SIMILAR = 0.5  # of the mean distance of these rows
-RIVALRY = 8  # labels in favor of another place, on balance, from which on it is the usual one
+LEAST_SURPLUS = 8  # labels in favor of another delay, on balance, before it is the expected one
 N_KEPT = 256  # taken predictions that are kept, and 2 for each that waits
 
 
@@ -72,14 +72,14 @@ class Pending:
     def __init__(self, most):
         self.most = most
         self.list = []
-        self.newest = self.last = -1  # numbers of the newest, and of the last found in its place
-        self.usual = 0  # how many were made since, then
+        self.newest = self.last = -1  # numbers of the newest, and of the last found where expected
+        self.expected = 0  # how many were made since, then
         self.is_fresh = False  # whether one was made since the last label
-        self.trust = 0
+        self.confidence = 0
         self.n_predicted = 0
         self.mean_lateness = self.newest_lateness = None
         self.n_missed = 0
-        self.rival = self.n_rival = 0  # another place, and how often a row was nearest there
+        self.offset = self.n_offset = 0  # of the nearest row, and how often it was there
 
     def lateness(self, n_learned):
         if not self.most:
@@ -132,7 +132,7 @@ class Pending:
             self.list.pop(0)
 
     def _learn(self, evidence):
-        self.trust = min(max(self.trust + evidence, 0), MOST_TRUST)
+        self.confidence = min(max(self.confidence + evidence, 0), MOST_CONFIDENCE)
 
     def find(self, row, n_learned, columns):
         """Take out the prediction of a row; return None if there is none, or its label at once."""
@@ -149,9 +149,10 @@ class Pending:
             self.n_missed = 0
             found = newest
         else:
-            place = max(self.last + 1, self.newest - self.usual)
-            usual = next((p for p in self.list if p.number == place), None)
-            found = self._equal(row, n_learned, usual, place) or self._similar(row, usual, columns)
+            number = max(self.last + 1, self.newest - self.expected)
+            expected = next((p for p in self.list if p.number == number), None)
+            found = self._equal(row, n_learned, expected, number)
+            found = found or self._similar(row, expected, columns)
         if found is None:
             return None
         since = self.n_predicted - found.n_predicted
@@ -164,51 +165,51 @@ class Pending:
         self._shorten()
         return found if found.n_learned < n_learned else None
 
-    def _equal(self, row, n_learned, usual, place):
+    def _equal(self, row, n_learned, expected, number):
         equal = [p for p in self.waiting() if p.row == row]
-        fits = usual is not None and usual.row == row
+        fits = expected is not None and expected.row == row
         if not equal and not fits:
             return None
         self.n_missed = 0
         self._learn(FIT if fits else MISFIT)
         if fits:
-            found = usual
-            self._suppose(found)
-        elif self.trust >= TRUSTED:
-            found = min(equal, key=lambda p: abs(p.number - place))
+            found = expected
+            self._expect(found)
+        elif self.confidence >= CONFIDENT:
+            found = min(equal, key=lambda p: abs(p.number - number))
         else:
             found = equal[0]
             of_row = [p for p in self.list if p.row == row]
-            self._suppose(of_row[n_learned % len(of_row)])
-        if self.trust >= TRUSTED:
+            self._expect(of_row[n_learned % len(of_row)])
+        if self.confidence >= CONFIDENT:
             for p in equal:
                 p.is_taken |= p.number < found.number
         return found
 
-    def _suppose(self, prediction):
-        """Suppose that this is the prediction of the label: the next one follows it."""
+    def _expect(self, prediction):
+        """Expect that this is the prediction of the label; the next one follows it."""
         self.last = prediction.number
         back = self.newest - prediction.number
-        self.usual = back if self.is_fresh else max(back, self.usual)  # as for the first of a batch
+        self.expected = back if self.is_fresh else max(back, self.expected)
 
-    def _similar(self, row, usual, columns):
+    def _similar(self, row, expected, columns):
         self.n_missed += 1
         if self.n_missed <= PATIENCE:
             return None
-        if self.trust < TRUSTED and self.n_missed % EVERY == 0:
+        if self.confidence < CONFIDENT and self.n_missed % EVERY == 0:
             distances = [distance(row, p.row, columns) for p in self.list]
             nearest = self.list[distances.index(min(distances))]
-            if nearest is not usual:
-                self.trust = 0
-                self._suppose(nearest)
+            if nearest is not expected:
+                self.confidence = 0
+                self._expect(nearest)
             return None
-        if usual is None:
+        if expected is None:
             self._learn(MISFIT)
             return None
-        at = self.list.index(usual)
+        at = self.list.index(expected)
         around = self.list[max(at - N_AROUND, 0) : at + N_AROUND + 1]
         distances = [distance(row, p.row, columns) for p in around]
-        own = distance(row, usual.row, columns)
+        own = distance(row, expected.row, columns)
         mean = sum(distances) / len(distances)
         if own > SIMILAR * mean:
             self._learn(MISFIT)
@@ -217,20 +218,20 @@ class Pending:
         if own == min(distances):
             self._learn(FIT)
         if own == min(distances) or min(distances) > SIMILAR * own:
-            nearest = usual
-        if self._is_rival(nearest.number - usual.number):
-            usual = nearest
-        self._suppose(usual)
-        return usual if self.trust >= TRUSTED else None
+            nearest = expected
+        if self._moves_by(nearest.number - expected.number):
+            expected = nearest
+        self._expect(expected)
+        return expected if self.confidence >= CONFIDENT else None
 
-    def _is_rival(self, offset):
-        if offset and offset == self.rival:
-            self.n_rival += 1
-        elif self.n_rival:
-            self.n_rival -= 1
+    def _moves_by(self, offset):
+        if offset and offset == self.offset:
+            self.n_offset += 1
+        elif self.n_offset:
+            self.n_offset -= 1
         else:
-            self.rival = offset
-        if self.n_rival < RIVALRY:
+            self.offset = offset
+        if self.n_offset < LEAST_SURPLUS:
             return False
-        self.n_rival = 0
+        self.n_offset = 0
         return True

@@ -15,9 +15,9 @@ LEAST_SURPLUS = 0.05
 def running_mean(values):
     """Return the mean in which a new value has its rate as weight, or more while there are few."""
     mean = n = 0.0
-    for value, trust, rate in values:
-        n += trust
-        mean += trust * (value - mean) * max(rate, 1 / n)
+    for value, capped, rate in values:
+        n += capped
+        mean += capped * (value - mean) * max(rate, 1 / n)
     return mean
 
 
@@ -44,13 +44,13 @@ class RestartingTree(GainingTree):
 
     def n_losses(self):
         """Return the number of losses, each counted by its weight."""
-        return math.fsum(trust for _, trust, _ in self.losses)
+        return math.fsum(capped for _, capped, _ in self.losses)
 
     def recent_loss(self):
         return running_mean(self.losses)
 
     def usual_loss(self):
-        return running_mean((loss, trust, USUAL_RATE) for loss, trust, _ in self.losses)
+        return running_mean((loss, capped, USUAL_RATE) for loss, capped, _ in self.losses)
 
     def is_outdated(self):
         """Return whether the losses are far higher than usual."""

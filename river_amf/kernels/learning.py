@@ -38,7 +38,7 @@ from river_amf.kernels.tree.random_numbers import category_as_number, code_row
 from river_amf.kernels.tree.readiness import count_ready, needs_tree_votes
 from river_amf.state.layout import LATENESS, LOWER
 
-UNSOUGHT = -2  # the place of a prediction that has not been looked for
+UNSOUGHT = -2  # the slot of a prediction that has not been looked for
 
 # One record per node on the path; there are several branches where numbers are missing.
 VISIT = np.dtype(

@@ -18,14 +18,14 @@ from river_amf.kernels.regression.target_pool import recent_values
 from river_amf.kernels.tree.random_numbers import LOW_WORD, MULTIPLIER, WORD
 from river_amf.state import layout
 
-TRUSTED, MOST_TRUST = 8, 16
-# What a label tells about the usual place, by which the trust in it changes.
-FIT, MISFIT, REFUTED, NO_EVIDENCE = 2, -2, -MOST_TRUST, 0
+CONFIDENT, MOST_CONFIDENCE = 8, 16
+# What a label tells about the expected delay, by which the confidence in it changes.
+FIT, MISFIT, REFUTED, NO_EVIDENCE = 2, -2, -MOST_CONFIDENCE, 0
 PATIENCE = 5  # labels without an equal row before a similar one is looked for
 EVERY = 16  # labels without an equal row from one search among all rows to the next
-N_AROUND = 32  # rows on each side of the place, which a row is compared with
-SIMILAR = 0.5  # share of their mean distance up to which the place is similar
-RIVALRY = 8  # surplus of labels that fit another place better, which makes it the usual one
+N_AROUND = 32  # rows on each side of the expected one, which a row is compared with
+SIMILAR = 0.5  # share of their mean distance up to which the expected row is similar
+LEAST_SURPLUS = 8  # of labels that fit another delay better, which makes it the expected one
 N_KEPT = 256  # predictions, plus 2 for each that waits, beyond which taken ones are dropped
 N_LOST = 1000  # labels without a prediction, each after another one was made, before a warning
 
@@ -65,11 +65,11 @@ def key_of(forest: Forest, values: int, words: int) -> Word:
 
 @hot
 def slot_of(forest: Forest, back: int) -> int:
-    """Return the place in the ring of a prediction, given how many were made since."""
+    """Return the slot of a prediction, given how many were made since."""
     counters = forest.counters
-    place = counters["first_pending"] + counters["n_pending"] - 1 - back
+    slot = counters["first_pending"] + counters["n_pending"] - 1 - back
     n = len(forest.pending)
-    return place - n if place >= n else place
+    return slot - n if slot >= n else slot
 
 
 @hot
@@ -97,7 +97,7 @@ def lacks_room(forest: Forest) -> bool:
 
 @helper
 def open_pending(forest: Forest, key: Word, level: float) -> int:
-    """Return the place for a prediction, the one of the newest if it is the same prediction."""
+    """Return the slot for a prediction, that of the newest if it is the same prediction."""
     counters = forest.counters
     if counters["n_pending"] > 0:
         slot = slot_of(forest, 0)
@@ -186,7 +186,7 @@ def no_pending(forest: Forest, row: int, words: int) -> int:
 
 @helper
 def find_pending(forest: Forest, row: int, words: int) -> int:
-    """Take out the prediction of a row; return its place, NONE if there is none."""
+    """Take out the prediction of a row; return its slot, NONE if there is none."""
     # Also NONE if nothing was learned since: then the label comes at once.
     if forest.handle["most_pending"] == 0:
         return NONE
@@ -220,7 +220,7 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
 
 @hot
 def begin_context(forest: Forest, slot: int, context: Array) -> None:
-    """Begin the context of a sample, given the place of its prediction."""
+    """Begin the context of a sample, given the slot of its prediction."""
     context[layout.LATENESS] = lateness_of(forest.counters)
     context[layout.DELAY] = 0.0
     context[layout.PENDING_SLOT] = slot
@@ -232,27 +232,29 @@ def begin_context(forest: Forest, slot: int, context: Array) -> None:
 
 
 @hot
-def update_confidence(counters: Record, evidence: int, usual: int) -> None:
-    """Trust the usual place more or less, or make another the usual one, unless that is NONE."""
-    counters["trust"] = min(max(counters["trust"] + evidence, 0), MOST_TRUST)
-    if usual != NONE:  # then the next label is that of the next prediction
+def update_confidence(counters: Record, evidence: int, delay: int) -> None:
+    """Change the confidence in the expected delay, and the delay itself unless that is NONE."""
+    counters["confidence"] = min(max(counters["confidence"] + evidence, 0), MOST_CONFIDENCE)
+    if delay != NONE:  # then the next label is that of the next prediction
         # Within a batch of labels, it stays where the first of them was.
-        counters["n_since"] = usual
-        counters["usual_back"] = max(usual, 0 if counters["is_fresh"] else counters["usual_back"])
+        counters["n_since"] = delay
+        counters["expected_delay"] = max(
+            delay, 0 if counters["is_fresh"] else counters["expected_delay"]
+        )
 
 
 @helper
 def find_late(forest: Forest, key: Word, values: Array) -> int:
     """Return which prediction is that of a label, NONE if none is, and learn where to expect it."""
     counters = forest.counters
-    place = min(counters["n_since"] - 1, counters["usual_back"])
-    found, evidence, usual = find_equal(forest, place, key)
+    expected = min(counters["n_since"] - 1, counters["expected_delay"])
+    found, evidence, delay = find_equal(forest, expected, key)
     is_equal = found != NONE
     counters["n_missed"] = 0 if is_equal else counters["n_missed"] + 1
     if not is_equal:
-        found, evidence, usual = find_similar(forest, place, values)
-    update_confidence(counters, evidence, usual)
-    if is_equal and counters["trust"] >= TRUSTED:  # the labels of older ones will not come
+        found, evidence, delay = find_similar(forest, expected, values)
+    update_confidence(counters, evidence, delay)
+    if is_equal and counters["confidence"] >= CONFIDENT:  # the labels of older ones will not come
         for back in range(found + 1, counters["n_pending"]):
             if forest.pending_keys[slot_of(forest, back)] == key:
                 mark_taken(forest, slot_of(forest, back))
@@ -260,14 +262,14 @@ def find_late(forest: Forest, key: Word, values: Array) -> int:
 
 
 @helper
-def find_equal(forest: Forest, place: int, key: Word) -> tuple[int, int, int]:
-    """Return which prediction of an equal row is that of a label, the evidence, and a new place."""
-    # The evidence is about the usual place; the new one is NONE if it stays. If the row there is
-    # equal, it is that prediction, even if it is taken. Else it is the nearest that waits, if the
-    # place is trusted. If not, it is the oldest, and one of all equal rows is the new place.
+def find_equal(forest: Forest, expected: int, key: Word) -> tuple[int, int, int]:
+    """Return which prediction of an equal row is that of a label, the evidence, and a new delay."""
+    # The evidence is about the expected delay; the new one is NONE if it stays. If the expected
+    # row is equal, it is that prediction, even if it is taken. Else it is the nearest that waits,
+    # if there is confidence. If not, it is the oldest, and one of all equal rows is expected next.
     counters, keys = forest.counters, forest.pending_keys
-    if 0 <= place < counters["n_pending"] and keys[slot_of(forest, place)] == key:
-        return place, FIT, place
+    if 0 <= expected < counters["n_pending"] and keys[slot_of(forest, expected)] == key:
+        return expected, FIT, expected
     n_equal, oldest, nearest = 0, NONE, NONE
     for back in range(counters["n_pending"]):
         slot = slot_of(forest, back)
@@ -275,19 +277,19 @@ def find_equal(forest: Forest, place: int, key: Word) -> tuple[int, int, int]:
             continue
         n_equal += 1
         if not forest.pending[slot]["is_taken"]:
-            if nearest == NONE or abs(back - place) <= abs(nearest - place):
+            if nearest == NONE or abs(back - expected) <= abs(nearest - expected):
                 nearest = back
             oldest = back
     if oldest == NONE:
         return NONE, NO_EVIDENCE, NONE
-    if counters["trust"] + MISFIT >= TRUSTED:
+    if counters["confidence"] + MISFIT >= CONFIDENT:
         return nearest, MISFIT, NONE
     return oldest, MISFIT, equal_at(forest, key, counters["n_learned"] % n_equal)
 
 
 @helper
 def equal_at(forest: Forest, key: Word, number: int) -> int:
-    """Return the place of the prediction with a number among those with a key."""
+    """Return the delay of the prediction with a number among those with a key."""
     back = forest.counters["n_pending"]
     while number >= 0:
         back -= 1
@@ -297,42 +299,42 @@ def equal_at(forest: Forest, key: Word, number: int) -> int:
 
 
 @helper
-def find_similar(forest: Forest, place: int, values: Array) -> tuple[int, int, int]:
+def find_similar(forest: Forest, expected: int, values: Array) -> tuple[int, int, int]:
     """Do the same for a label without an equal row."""
-    # It is the one in the usual place, if most labels lately fit there better than elsewhere.
+    # It is the expected one, if most labels lately fit there better than elsewhere.
     counters, last = forest.counters, forest.counters["n_pending"] - 1
     if counters["n_missed"] <= PATIENCE or forest.settings["n_words"] > 0:
         return NONE, NO_EVIDENCE, NONE
-    if counters["trust"] < TRUSTED and counters["n_missed"] % EVERY == 0:
+    if counters["confidence"] < CONFIDENT and counters["n_missed"] % EVERY == 0:
         _, _, nearest = compare(forest, values, 0, last)
-        return (NONE, REFUTED, nearest) if nearest != place else (NONE, NO_EVIDENCE, NONE)
-    if not 0 <= place <= last:
+        return (NONE, REFUTED, nearest) if nearest != expected else (NONE, NO_EVIDENCE, NONE)
+    if not 0 <= expected <= last:
         return NONE, MISFIT, NONE
-    first, last = max(place - N_AROUND, 0), min(place + N_AROUND, last)
+    first, last = max(expected - N_AROUND, 0), min(expected + N_AROUND, last)
     mean, least, nearest = compare(forest, values, first, last)
-    own = distance(forest, values, slot_of(forest, place))
+    own = distance(forest, values, slot_of(forest, expected))
     if own > SIMILAR * mean:
         return NONE, MISFIT, NONE
     evidence = FIT if own == least else NO_EVIDENCE
     if least > SIMILAR * own or own == least:
-        nearest = place
-    usual = nearest if is_rival(forest, nearest - place) else place
-    return usual if counters["trust"] + evidence >= TRUSTED else NONE, evidence, usual
+        nearest = expected
+    delay = nearest if moves_by(forest, nearest - expected) else expected
+    return delay if counters["confidence"] + evidence >= CONFIDENT else NONE, evidence, delay
 
 
 @hot
-def is_rival(forest: Forest, offset: int) -> bool:
-    """Note the offset of the nearest row from the usual place; return whether to move there."""
+def moves_by(forest: Forest, offset: int) -> bool:
+    """Note the offset of the nearest row from the expected one; return whether to move there."""
     counters = forest.counters
-    if offset != 0 and offset == counters["rival"]:
-        counters["n_rival"] += 1
-    elif counters["n_rival"] > 0:
-        counters["n_rival"] -= 1
+    if offset != 0 and offset == counters["offset"]:
+        counters["n_offset"] += 1
+    elif counters["n_offset"] > 0:
+        counters["n_offset"] -= 1
     else:
-        counters["rival"] = offset
-    if counters["n_rival"] < RIVALRY:
+        counters["offset"] = offset
+    if counters["n_offset"] < LEAST_SURPLUS:
         return False
-    counters["n_rival"] = 0
+    counters["n_offset"] = 0
     return True
 
 

@@ -110,8 +110,9 @@ def _check_pending(pending: Array, counters: Any, settings: Any, is_classifier: 
     require(are_taken and counters["first_pending"] == 0, "predictions")
     require(_all_between(pending["n_learned"], 0, counters["n_learned"]), "times of predictions")
     require(counters["n_waiting"] == (pending["is_taken"] == 0).sum(), "number of predictions")
-    places = np.array([counters[name] for name in ("n_since", "usual_back", "n_missed", "n_lost")])
-    require(_all_between(places, 0, 2**62), "places of predictions")
+    names = "n_since", "expected_delay", "n_missed", "n_lost"
+    numbers = np.array([counters[name] for name in names])
+    require(_all_between(numbers, 0, 2**62), "numbers of predictions")
     require(0.0 <= counters["plain_share"] < 1.0, "share of plain trees")
 
 

@@ -181,7 +181,7 @@ class Arena:
     @property
     def expects_delays(self) -> bool:
         """Whether a label may be late though its row has just been predicted."""
-        return bool(self.counters["n_waiting"][0] and self.counters["usual_back"][0])
+        return bool(self.counters["n_waiting"][0] and self.counters["expected_delay"][0])
 
     def without_pending(self) -> Arena:
         counters = self.counters.copy()

@@ -64,11 +64,11 @@ PENDING_COUNTERS = [
     ("first_pending", "i8"),  # place of the oldest one in the ring
     ("n_pending", "i8"),  # predictions in the ring
     ("n_waiting", "i8"),  # predictions in the ring that wait for their labels
-    ("n_since", "i8"),  # predictions made since that of the last label in its usual place
-    ("usual_back", "i8"),  # the same number when that label came
-    ("trust", "i8"),  # in the usual place
-    ("rival", "i8"),  # offset from the usual place at which many of the nearest rows are
-    ("n_rival", "i8"),  # surplus of labels whose nearest row was there
+    ("n_since", "i8"),  # predictions made since that of the last label as expected
+    ("expected_delay", "i8"),  # the same number when that label came
+    ("confidence", "i8"),  # in the expected delay
+    ("offset", "i8"),  # from the expected delay, at which many of the nearest rows are
+    ("n_offset", "i8"),  # surplus of labels whose nearest row was there
     ("n_missed", "i8"),  # labels since the last one with an equal row among the predictions
     ("n_lost", "i8"),  # labels since the last that found its own, each after a new prediction
     ("is_fresh", "i8"),  # whether a prediction was made since the last label

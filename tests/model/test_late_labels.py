@@ -20,7 +20,7 @@ from river_amf import AdaptiveAMFClassifier, AdaptiveAMFRegressor, AMFClassifier
 from river_amf.state import arena
 from river_amf.state import blocks as state_blocks
 
-COUNTERS = "n_since", "usual_back", "trust", "n_missed"
+COUNTERS = "n_since", "expected_delay", "confidence", "n_missed"
 ADAPTIVE = test_naive.ADAPTIVE, test_naive_regression.ADAPTIVE
 VARIANTS = [
     (AMFClassifier, {}),
@@ -70,7 +70,8 @@ def check_same_pending(model, reference):
         assert found["is_taken"].tolist() == [p.is_taken for p in pending.list]
         assert found["n_learned"].tolist() == [p.n_learned for p in pending.list]
         counters = {name: int(arena.counters[name][0]) for name in COUNTERS}
-        of_pending = pending.newest - pending.last, pending.usual, pending.trust, pending.n_missed
+        since, expected = pending.newest - pending.last, pending.expected
+        of_pending = since, expected, pending.confidence, pending.n_missed
         assert counters == dict(zip(COUNTERS, of_pending, strict=True))
         lateness = -1.0 if pending.mean_lateness is None else pending.mean_lateness
         assert arena.counters["lateness"][0] == pytest.approx(lateness, rel=1e-12)
@@ -138,7 +139,7 @@ def test_changed_and_repeated_rows_equal_reference(kind, parameters, change, del
         x |= {"hour": n % 6, "few": draw.choice("pqr")}
         for look in range(draw.choice([0, 1, 2] if n < 40 else [1, 1, 2])):
             check_same_answer(model, reference, CHANGES[change](n_learned)(x), look)
-        delay -= 3 * (n == 110 and delay > 3)  # to where rows are like those of the usual place
+        delay -= 3 * (n == 110 and delay > 3)  # to where rows are like the expected one
         waiting.append((x, x["a"] + x["hour"] if kind is AMFRegressor else x["a"] > 0))
         while len(waiting) > delay:
             x, y = waiting.pop(0)
@@ -147,7 +148,7 @@ def test_changed_and_repeated_rows_equal_reference(kind, parameters, change, del
                     forest.learn_one(CHANGES[change](n_learned)(x), y)
                 n_learned += 1
                 check_same_pending(model, reference)
-    assert reference.pending.trust >= 8 or not delay
+    assert reference.pending.confidence >= 8 or not delay
 
 
 @pytest.mark.parametrize("vote", ["learned", "mean"])
@@ -224,7 +225,7 @@ def test_late_rows_of_chunks_equal_single_samples(kind, parameters, monkeypatch,
 
 
 def test_repeated_prediction_expects_its_label_at_once():
-    # its usual place is that of the prediction itself, by a label of weight 0 with equal rows
+    # it expects the prediction itself, by a label of weight 0 with equal rows
     single, blocks = (AMFClassifier(3, seed=3, vote="learned") for _ in range(2))
     for model in (single, blocks):
         for what, x in [("learn", n) for n in range(4)] + [

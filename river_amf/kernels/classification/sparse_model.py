@@ -84,10 +84,10 @@ def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: 
 def count_words(forest: Forest, words: Array, label: int, weight: float) -> None:
     """Count the words of a sample that is learned, and choose those that are to have a column."""
     settings, counters = forest.settings, forest.counters
-    trust = min(weight, 1.0)
-    count_word(forest, CONSTANT, 1.0, label, trust)
+    capped = min(weight, 1.0)
+    count_word(forest, CONSTANT, 1.0, label, capped)
     for i in range(len(words)):
-        count_word(forest, int(words[i, 0]), words[i, 1], label, trust)
+        count_word(forest, int(words[i, 0]), words[i, 1], label, capped)
     for i in range(len(words)):
         if settings["n_features"] + counters["n_chosen"] >= settings["max_split_words"]:
             return
@@ -98,7 +98,7 @@ def count_words(forest: Forest, words: Array, label: int, weight: float) -> None
 
 
 @hot
-def count_word(forest: Forest, slot: int, value: float, label: int, trust: float) -> None:
+def count_word(forest: Forest, slot: int, value: float, label: int, capped: float) -> None:
     """Count a word in its statistics."""
     word = forest.words[slot]
     largest = LARGEST_VALUE
@@ -107,9 +107,9 @@ def count_word(forest: Forest, slot: int, value: float, label: int, trust: float
         largest = min(LARGEST_INPUT * scale, largest) if scale > 0.0 else largest
     value = min(max(value, -largest), largest)
     word["uses"] += 1
-    word["weight"] += trust
-    word["squares"] += trust * value * value
-    forest.word_sums[slot, label] += trust * value
+    word["weight"] += capped
+    word["squares"] += capped * value * value
+    forest.word_sums[slot, label] += capped * value
 
 
 @hot

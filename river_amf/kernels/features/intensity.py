@@ -21,7 +21,7 @@ CREDIT_LOST = 0.05  # what each value inside the range takes from that credit
 
 RELEVANCE_MEMORY = 400.0  # the number of samples that relevance averages over
 RELEVANCE_FLOOR = 0.003
-LEAST_TRUST, LARGEST_TRUST = 1e-60, 1e6  # bounds of a sample's weight
+LEAST_CAPPED, LARGEST_CAPPED = 1e-60, 1e6  # bounds of a sample's weight
 LARGEST_NEWEST = 1e60  # the weight of the newest sample at which all weights are scaled down
 LEAST_PAST = 1e-150  # smaller sums of weights become 0, as their squares would be subnormal
 ABSENCE_STEP = 1.0 / 1024.0  # a missing number is less than its only value by this share
@@ -189,7 +189,7 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     n_features, n_classes, label = settings["n_features"], settings["n_classes"], int(target)
     scale = relevance_scale(forest, forest.features, RELEVANCE_FLOOR)
     newest = counters["newest_weight"]
-    trust = trusted(weight) * newest
+    evidence = capped_weight(weight) * newest
     for j in range(n_features):
         feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
@@ -198,14 +198,14 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue
         moments = forest.moments[j]
-        moments[label, 0] += trust
+        moments[label, 0] += evidence
         if forest.is_categorical[j]:
             k = int(value) % N_BUCKETS
         else:
             place = (value - low) * base * N_BINS  # infinite if the width exceeds float64
             k = int(place) if place < N_BINS else N_BINS - 1
         bucket = forest.buckets[j, k]
-        tau = count_bucket(feature, moments, bucket, n_classes, label, trust)
+        tau = count_bucket(feature, moments, bucket, n_classes, label, evidence)
         feature["relevance"] = min(tau, 1.0)
     counters["newest_weight"] = newest / (1.0 - 1.0 / RELEVANCE_MEMORY)
     if counters["newest_weight"] > LARGEST_NEWEST:
@@ -214,9 +214,9 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
 
 
 @hot
-def trusted(weight: float) -> float:
+def capped_weight(weight: float) -> float:
     """Return the weight of a sample within bounds."""
-    return max(min(weight, LARGEST_TRUST), LEAST_TRUST)
+    return max(min(weight, LARGEST_CAPPED), LEAST_CAPPED)
 
 
 @hot

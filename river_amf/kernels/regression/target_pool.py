@@ -308,10 +308,10 @@ def learn_vote(
     own_scale = scale_of(forest, votes, i, location)
     if not is_late:
         scale = own_scale * widening(forest, context)
-    trust = slowed(weight, context)
+    evidence = slowed(weight, context)
     if stack["n_learned"] > FEW_TARGETS:  # the first scales may be far too small
-        count_kinds(forest, target - location, own_scale, trust, context)
-    count_error(forest.errors, target - location, scale, trust)
+        count_kinds(forest, target - location, own_scale, evidence, context)
+    count_error(forest.errors, target - location, scale, evidence)
     base = mean_of_trees(forest, votes, i)
     count_size(stack, target, target - base, weight)
     error = winsorized(stack, target - base)

@@ -37,11 +37,11 @@ def recent_rate(context: Array) -> float:
 @hot
 def count_loss(state: Record, loss: float, weight: float, context: Array) -> None:
     """Count a loss in the two running means of a tree."""
-    trust = min(weight, 1.0)
-    n_losses = state["n_losses"] + trust
+    capped = min(weight, 1.0)
+    n_losses = state["n_losses"] + capped
     recent, usual = state["recent_loss"], state["usual_loss"]
-    recent += (loss - recent) * max(trust * recent_rate(context), trust / n_losses)
-    usual += (loss - usual) * max(trust * USUAL_RATE, trust / n_losses)
+    recent += (loss - recent) * max(capped * recent_rate(context), capped / n_losses)
+    usual += (loss - usual) * max(capped * USUAL_RATE, capped / n_losses)
     state["n_losses"] = n_losses
     state["recent_loss"], state["usual_loss"] = recent, usual
 
