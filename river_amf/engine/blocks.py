@@ -1,6 +1,6 @@
-"""Blocks of rows: checked as a whole, then learned in stretches of ordinary rows and odd ones.
+"""Blocks of rows: checked as a whole, then learned in stretches of ordinary and special rows.
 
-An odd row brings a new feature or label, or a value that is not plainly right (`inputs.columns`).
+A special row has a new feature or label, or a value that is not plainly right (`inputs.columns`).
 It goes through the code for single samples: once in a dry run on the schema, which is then undone,
 and once when it is learned. These functions are for callers that hold the lock.
 """
@@ -30,7 +30,7 @@ from river_amf.inputs.columns import (
     NewCategory,
     encode_to_learn,
     encode_to_predict,
-    is_odd,
+    is_special,
     is_there,
 )
 from river_amf.inputs.frames import Column
@@ -105,9 +105,9 @@ def _predicted(
         for row, x in enumerate(rows.samples):
             answers[row] = asked.raw_answer(x, level)
     elif rows.n_rows:
-        values, are_odd = encode_to_predict(rows.columns, rows.n_rows, schema)
-        for row in np.flatnonzero(are_odd).tolist():
-            values[row] = in_row(row, schema.encode_unusual, rows.at(row)).values[0]
+        values, are_special = encode_to_predict(rows.columns, rows.n_rows, schema)
+        for row in np.flatnonzero(are_special).tolist():
+            values[row] = in_row(row, schema.encode_special, rows.at(row)).values[0]
         zeros = np.zeros(rows.n_rows)
         predict_encoded(engine, EncodedBlock(values, zeros, zeros, answers), n_jobs, keeps)
     return answers
@@ -151,30 +151,30 @@ class _Learner:
     def check(self) -> tuple[list[int], int]:
         """Check all rows; return those to be learned one by one, and the number of new labels."""
         try:
-            result = self._odd_rows()
+            result = self._special_rows()
         except INVALID:
             if self.parameters.max_words is None:
                 raise
-            result = self._odd_rows_of_words()
+            result = self._special_rows_of_words()
         largest = largest_total(self.parameters)
         check_totals(self.engine.weight_of(0), self.rows.weights, largest, are_rows=True)
         return result
 
     def run(self) -> BlockAnswers:
         weights, labels = self.rows.weights, self.engine.schema.labels
-        odd, n_new_labels = self.check()
+        special, n_new_labels = self.check()
         self.n_known = np.zeros(len(weights), np.int64)
         self.answers = blank_answers(labels, len(weights), n_new_labels)
         start = 0
-        for row in odd:
+        for row in special:
             self._learn_ordinary(range(start, row))
-            self._learn_odd(row)
+            self._learn_special(row)
             start = row + 1
         self._learn_ordinary(range(start, len(weights)))
         return BlockAnswers(self.answers, self.n_known, list(labels))
 
-    def _odd_rows(self) -> tuple[list[int], int]:
-        """Do what `check` does by reading all odd rows."""
+    def _special_rows(self) -> tuple[list[int], int]:
+        """Do what `check` does by reading all special rows."""
         engine, rows = self.engine, self.rows
         schema = engine.extensible_schema(self.parameters)
         labels, columns = schema.labels, rows.columns
@@ -182,32 +182,34 @@ class _Learner:
         are_samples = rows.samples is not None
         n_reasons = np.array((rows.weights == 0.0) | are_samples, np.int64)
         for column in columns:
-            n_reasons += is_odd(column, schema)
+            n_reasons += is_special(column, schema)
         unknown = [column for column in columns if not schema.is_known(column.name)]
-        odd: list[int] = []
+        special: list[int] = []
         engine.unfinished = schema.undo()
         try:
-            are_odd = (n_reasons > 0) | (not are_samples and labels.is_odd(rows.labels))
-            row = _next(are_odd, 0)
+            are_special = (n_reasons > 0) | (not are_samples and labels.is_special(rows.labels))
+            row = _next(are_special, 0)
             while row is not None:
-                odd.append(row)
+                special.append(row)
                 reading = in_row(row, schema.read, *rows.labeled_at(row))
                 if rows.weights[row] > 0.0 and (reading.label is None or reading.has_new):
                     schema, _ = schema.admit(reading)
                     if schema.words is not None:
                         schema.add_words(schema.new_words(reading.row))
                     for column in [c for c in unknown if schema.is_known(c.name)]:
-                        n_reasons += is_odd(column, schema)
+                        n_reasons += is_special(column, schema)
                         n_reasons -= is_there(column)
                         unknown.remove(column)
-                    are_odd = (n_reasons > 0) | (not are_samples and labels.is_odd(rows.labels))
-                row = _next(are_odd, row + 1)
-            return odd, len(labels) - n_labels
+                    are_special = (n_reasons > 0) | (
+                        not are_samples and labels.is_special(rows.labels)
+                    )
+                row = _next(are_special, row + 1)
+            return special, len(labels) - n_labels
         finally:
             engine.finish_unfinished()
 
-    def _odd_rows_of_words(self) -> tuple[list[int], int]:
-        """Do what `_odd_rows` does by learning all rows in a copy."""
+    def _special_rows_of_words(self) -> tuple[list[int], int]:
+        """Do what `_special_rows` does by learning all rows in a copy."""
         # A word may be forgotten on the way, and come back as the name of a category.
         engine, twin = self.engine, engine_of(self.parameters, *content_of(self.engine))
         twin.schema.warned, twin.dry_run = engine.schema.warned, True
@@ -216,7 +218,7 @@ class _Learner:
             in_row(row, twin.learn_any, *self.rows.labeled_at(row), self.parameters)
         return [*rows], len(twin.schema.labels) - len(engine.schema.labels)
 
-    def _learn_odd(self, row: int) -> None:
+    def _learn_special(self, row: int) -> None:
         engine, (x, y, weight) = self.engine, self.rows.labeled_at(row)
         self.n_known[row] = len(engine.schema.labels)
         if self.predicts and engine.learned.arena is not None:
@@ -225,7 +227,7 @@ class _Learner:
         in_row(row, engine.learn_any, x, y, weight, self.parameters)
 
     def _learn_ordinary(self, rows: range) -> None:
-        """Learn some rows, none of which is odd; if `predicts`, predict each one before."""
+        """Learn some rows, none of which is special; if `predicts`, predict each one before."""
         engine = self.engine
         n = engine.arena.n_before_cosines if rows else None
         if n and n < len(rows):  # the step is between two stretches
@@ -238,7 +240,7 @@ class _Learner:
                 row = self._learn_stretch(range(row, rows.stop))
                 is_alone = any(coding.n_free == 0 for _, coding in engine.schema.bounded)
             if row < rows.stop:
-                self._learn_odd(row)
+                self._learn_special(row)
                 row += 1
 
     def _learn_stretch(self, rows: range) -> int:

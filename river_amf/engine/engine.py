@@ -375,7 +375,7 @@ class Engine(Guarded):
             return 1.0
         sample = schema.encode(x)
         if sample is None:  # else it has no category that was never learned
-            sample = schema.encode_unusual(x)
+            sample = schema.encode_special(x)
             schema.mask_unknown(sample.values[0])
         novelty: float = kernels.novelty_of_sample(arena, sample.address)
         if math.isnan(novelty):

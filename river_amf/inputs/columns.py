@@ -1,7 +1,7 @@
 """Blocks by columns: find the rows that are read one by one, and encode the ordinary ones.
 
-A row is *odd* if it brings a new feature or label, or a value, label or target that is not plainly
-right. Ordinary rows bring new categories at most.
+A row is *special* if it has a new feature or label, or a value, label or target that is not
+plainly right. Ordinary rows bring new categories at most.
 """
 
 import math
@@ -35,9 +35,9 @@ def is_there(column: Column) -> Mask:
     return _by_value(column, [not is_missing(value) for value in column.values])
 
 
-def is_odd(column: Column, schema: Schema) -> Mask:
+def is_special(column: Column, schema: Schema) -> Mask:
     """Return which rows of a column hold a value that its feature does not plainly take."""
-    # Without a column, each value is odd, as it may give the feature one, or a warning.
+    # Without a column, each value is special, as it may give the feature one, or a warning.
     if not schema.is_known(column.name):
         return is_there(column) & (not schema.ignores_new)
     if column.numbers is not None:
@@ -106,20 +106,20 @@ def encode_to_learn(
 def encode_to_predict(
     columns: Sequence[Column], n_rows: int, schema: Schema
 ) -> tuple[NDArray[np.float64], Mask]:
-    """Encode rows without unknown features; return which of them are odd, too."""
+    """Encode rows without unknown features; return which of them are special, too."""
     warn_of_unknown([column.name for column in columns], schema)
-    values, are_odd = np.full((n_rows, len(schema)), np.nan), np.zeros(n_rows, bool)
+    values, are_special = np.full((n_rows, len(schema)), np.nan), np.zeros(n_rows, bool)
     for column in columns:
         index = schema.column(column.name)
         if index is None:
             continue
-        odd = is_odd(column, schema)
-        are_odd |= odd
+        special = is_special(column, schema)
+        are_special |= special
         if column.numbers is not None:
             values[:, index] = column.numbers
         else:
             table = np.full(len(column.values), np.nan)
-            for u in np.unique(column.codes[~odd]).tolist():
+            for u in np.unique(column.codes[~special]).tolist():
                 table[u] = schema.encode_value(column.name, column.values[u], {})
             values[:, index] = table[column.codes]
-    return values + 0.0, are_odd
+    return values + 0.0, are_special

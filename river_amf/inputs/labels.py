@@ -74,7 +74,7 @@ class Labels:
     def n_classes(self) -> int:
         return len(self.index)
 
-    def is_odd(self, column: Column) -> NDArray[np.bool_]:
+    def is_special(self, column: Column) -> NDArray[np.bool_]:
         """Return which rows of a column hold no label seen so far."""
 
         def is_known(label: Hashable) -> bool:
@@ -86,7 +86,7 @@ class Labels:
         return ~np.array([*map(is_known, column.values)], bool)[column.codes]
 
     def encode(self, column: Column, rows: range) -> NDArray[np.float64]:
-        """Return the index of the label of each of some rows that are not odd."""
+        """Return the index of the label of each of some ordinary rows."""
         table = np.array([self.index.get(label, -1) for label in column.values], np.float64)
         return table[column.codes[rows.start : rows.stop]]
 
@@ -147,7 +147,7 @@ class Targets:
         self.origin = number if self.origin is None else self.origin
         return number - self.origin
 
-    def is_odd(self, column: Column) -> NDArray[np.bool_]:
+    def is_special(self, column: Column) -> NDArray[np.bool_]:
         """Return which rows of a column hold no plain target; all if there is no origin."""
         if column.numbers is None:
             return np.array([self.get(value) is None for value in column.values], bool)
@@ -157,7 +157,7 @@ class Targets:
             return ~(np.abs(column.numbers - self.origin) <= LARGEST_TARGET)
 
     def encode(self, column: Column, rows: range) -> NDArray[np.float64]:
-        """Return the target less the origin of each of some rows that are not odd."""
+        """Return the target less the origin of each of some ordinary rows."""
         assert self.origin is not None
         if column.numbers is None:
             return np.array([self.get(value) for value in column.values[rows.start : rows.stop]])

@@ -168,9 +168,9 @@ class Schema:
         """Encode any sample, ignoring unknown features, or raise TypeError or ValueError."""
         # A new category gets a code that no other has.
         sample = self.encode(x)
-        return self.encode_unusual(x) if sample is None else sample
+        return self.encode_special(x) if sample is None else sample
 
-    def encode_unusual(self, x: Any) -> EncodedSample:
+    def encode_special(self, x: Any) -> EncodedSample:
         """Encode a sample for which `encode` has returned None."""
         ignores_new = () if self.words is None else (True,)
         if type(x) is not dict or ignores_new:
@@ -258,7 +258,7 @@ class Schema:
         """Check a sample, and return what is new in it, or raise TypeError or ValueError."""
         if self.words is not None and (reading := self._read_numbers(x)):
             return reading
-        # Each value is read once, as one of an odd type may change or raise the second time.
+        # Each value is read once, as one of an unusual type may change or raise the second time.
         reading = Reading({}, [], [], [], {}, [])
         row = reading.row
         for name, value in self._items(x):
