@@ -17,7 +17,7 @@ import pandas as pd
 from river_amf.classifier import AMFClassifier
 from river_amf.inputs.kinds import is_real, shown
 from river_amf.keyed.keys import key_text
-from river_amf.persistence import PathLike, load, places
+from river_amf.persistence import PathLike, files, load
 from river_amf.persistence.values import to_json
 
 __all__ = ["Checkpoints", "KeyedCheckpoints", "Refusals", "Requests", "check_message"]
@@ -145,7 +145,7 @@ class Checkpoints(Refusals):
     def save(self, model: Any, waiting: Any, offset: int) -> None:
         """Write a checkpoint, and remove the files of older ones."""
         path, data = self.folder / f"waiting-{offset:015}.pickle", pickle.dumps(waiting)
-        places.replace(str(path), lambda file: file.write(data))
+        files.replace(str(path), lambda file: file.write(data))
         _sync(self.folder, *self.folder.glob("refused.jsonl"))
         self._commit(model, offset)  # from now on, the file with this offset counts
         for file in [*self.folder.glob("waiting-*"), *self.folder.glob("model-*")]:
@@ -243,7 +243,7 @@ class Requests:
 def _append(path: Path, content: Any) -> None:
     # with breaks at both ends, so that what a crash has torn stays a line of its own
     line = b"\n" + json.dumps(content).encode() + b"\n"
-    with places.named(path), path.open("ab", buffering=len(line)) as file:  # in one write
+    with files.named(path), path.open("ab", buffering=len(line)) as file:  # in one write
         file.write(line)
 
 

@@ -60,14 +60,14 @@ def grown(covariance, n, of_constant):
     return result
 
 
-def moved_inputs(weights, covariance, places, n, of_constant):
-    """Return weights and their covariance with n inputs, those there are at these places."""
-    result, places = np.zeros((*weights.shape[:-1], n)), np.array(places)
-    result[..., places[: weights.shape[-1]]] = weights
+def moved_inputs(weights, covariance, starts, n, of_constant):
+    """Return weights and their covariance with n inputs, those there are at these indices."""
+    result, starts = np.zeros((*weights.shape[:-1], n)), np.array(starts)
+    result[..., starts[: weights.shape[-1]]] = weights
     if not len(covariance):
         return result, covariance
-    after, places = grown(covariance[:0, :0], n, of_constant), places[: len(covariance)]
-    after[np.ix_(places, places)] = covariance
+    after, starts = grown(covariance[:0, :0], n, of_constant), starts[: len(covariance)]
+    after[np.ix_(starts, starts)] = covariance
     return result, after
 
 
@@ -120,8 +120,8 @@ class LabelProfiles:
         for j in range(row.n_columns):
             found = self.bin_of(row, j)
             if found is None and j in row.numbers:  # the first value, or the first once more
-                for place in [place for place in self.counts if place[0] == j]:
-                    del self.counts[place]
+                for start in [start for start in self.counts if start[0] == j]:
+                    del self.counts[start]
                 self.edges[j], found = [], (j, 0)
             if found is not None:
                 self.counts[found][label] += added
@@ -152,31 +152,31 @@ class AdditiveModel:
         self.weights = np.zeros((0, 1))
         self.covariance = np.zeros((0, 0))  # of the weights that have learned
 
-    def places(self, n_slots):
+    def starts(self, n_slots):
         """Return the index of z in each slot, and the number of inputs; T comes next to z."""
         n = self.cosines.n
         return [1 + 2 * q + min(COSINES_OF_SLOT * q, n) for q in range(n_slots + 1)]
 
     def grow(self, row, n_labels):
         """Begin with the inputs of new columns, and with new labels."""
-        *places, n = self.places(min(row.n_columns, N_SLOTS))
+        *starts, n = self.starts(min(row.n_columns, N_SLOTS))
         n_before, n_new = len(self.weights), n - self.weights.shape[1]
         self.weights = np.pad(self.weights, ((0, n_labels - n_before), (0, n_new)))
-        for place in places:
-            self.weights[0 if place >= n - n_new else n_before :, place + 1] = 1 / len(places)
+        for start in starts:
+            self.weights[0 if start >= n - n_new else n_before :, start + 1] = 1 / len(starts)
 
     def inputs(self, row, z):
-        *places, n = self.places(min(row.n_columns, N_SLOTS))
+        *starts, n = self.starts(min(row.n_columns, N_SLOTS))
         inputs = np.zeros((max(len(self.weights), 1), n))
         inputs[:, 0] = 1
         terms = self.profiles.terms(row, len(inputs))
         for j in range(row.n_columns):
-            place = places[j % N_SLOTS]
-            inputs[:, place] += z[SLOW].get(j, 0.0)
-            inputs[:, place + 1] += terms[:, j]
+            start = starts[j % N_SLOTS]
+            inputs[:, start] += z[SLOW].get(j, 0.0)
+            inputs[:, start + 1] += terms[:, j]
         cosines = iter(self.cosines.standardized(z[SLOW]))
-        for place, following in itertools.pairwise([*places, n]):
-            for i in range(place + 2, following):
+        for start, following in itertools.pairwise([*starts, n]):
+            for i in range(start + 2, following):
                 inputs[:, i] = next(cosines)
         return inputs
 
@@ -204,9 +204,9 @@ class AdditiveModel:
         self.n_learned += 1
         if self.n_learned == FEW_SAMPLES and self.key is not None:
             self.cosines = Cosines(self.key, N_COSINES, SCALE)
-            *places, n = self.places(self.weights.shape[1] // 2)
-            places = [0, *(place + i for place in places for i in (0, 1))]
-            moved = moved_inputs(self.weights, self.covariance, places, n, VARIANCE_OF_CONSTANT)
+            *starts, n = self.starts(self.weights.shape[1] // 2)
+            starts = [0, *(start + i for start in starts for i in (0, 1))]
+            moved = moved_inputs(self.weights, self.covariance, starts, n, VARIANCE_OF_CONSTANT)
             self.weights, self.covariance = moved
 
 

@@ -223,8 +223,8 @@ class Column:
         is_gap = value is None and self.stand_in() is None and self.n_present > self.n_absent
         return "gap" if is_gap else None
 
-    def place(self, value):
-        """Return the place of a category in linear models and profiles, less one."""
+    def category_index(self, value):
+        """Return the index of a category in linear models and profiles, less one."""
         return -1 if value is MISSING else self.code(value)
 
     def place_in_range(self, value):
@@ -250,13 +250,13 @@ class Column:
             self.observations.append((number, value, target, weight, self.bucket(value)))
 
     def bucket(self, value):
-        """Return the bucket of a category (by its code) or a number (by its place in the range)."""
+        """Return the bucket of a category (by its code) or a number (by position in its range)."""
         if self.is_categorical:
             return self.code(value) % N_BUCKETS
         if self.range.width() == 0:
             return 0
-        place = (value - self.range.low) * self.base_intensity("range") * N_PARTS
-        return int(place) if place < N_PARTS else N_PARTS - 1
+        position = (value - self.range.low) * self.base_intensity("range") * N_PARTS
+        return int(position) if position < N_PARTS else N_PARTS - 1
 
     def relevance(self, n_learned, part=0):
         """Return the relevance of the feature to a part of the target, from 0 to 1."""
@@ -276,14 +276,14 @@ class Row:
     """A sample without outliers, as linear experts and trends take it.
 
     `numbers` has all numeric columns, with None where the sample has no value; `categories` the
-    places of the categories in the columns that are present. `places` has the place in [0, 16] of
+    indices of the categories in the columns that are present. `positions` has that in [0, 16] of
     each number in its range from before the sample, 0 if there is none.
     """
 
     n_columns: int
     numbers: dict
     categories: dict
-    places: dict
+    positions: dict
 
 
 class Columns:
@@ -398,15 +398,15 @@ class Columns:
             if not is_missing(x.get(name)):
                 column.observe(self.n_learned, x[name], target, w)
 
-    def places(self, x):
-        """Return the places of the numbers of a winsorized sample in their ranges of now."""
+    def positions(self, x):
+        """Return the positions of the numbers of a winsorized sample in their ranges of now."""
         return {
             column.index: column.place_in_range(float(x[name]))
             for name, column in self.columns.items()
             if not column.is_categorical and not is_missing(x.get(name))
         }
 
-    def row(self, x, places):
+    def row(self, x, positions):
         """Return a winsorized sample as linear experts and trends take it."""
         numbers, categories = {}, {}
         for name, column in self.columns.items():
@@ -414,8 +414,10 @@ class Columns:
             if not column.is_categorical:
                 numbers[column.index] = None if is_missing(value) else float(value)
             elif not is_missing(value):
-                categories[column.index] = column.place(value)
-        return Row(len(self.columns), numbers, categories, {j: places.get(j, 0.0) for j in numbers})
+                categories[column.index] = column.category_index(value)
+        return Row(
+            len(self.columns), numbers, categories, {j: positions.get(j, 0.0) for j in numbers}
+        )
 
     def pending_row(self, x):
         """Return a sample without missing values; all new categories have the same code."""

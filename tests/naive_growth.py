@@ -165,7 +165,7 @@ class GrowingTree:
         self.random = RandomStream(random_state)
         self.tree_key = int(tree_key)
         self.root = None
-        self.places = []  # the nodes, in the order of the compiled arrays
+        self.entries = []  # the nodes, in the order of the compiled arrays
         self.fading_share = 0.5
 
     def nodes(self, top=None):
@@ -269,7 +269,7 @@ class GrowingTree:
         """Change the structure for the sample and return its path, without counting it yet."""
         if self.root is None:
             self.root = self._new_leaf(0.0)
-            self.places = [self.root]
+            self.entries = [self.root]
         path, node = [], self.root
         while True:
             is_paused = node.is_leaf() and not node.is_open and not self.budget_spent()
@@ -305,9 +305,9 @@ class GrowingTree:
         if not split_time < (math.inf if node.is_leaf() else node.left.time):
             return []
         if not self.budget_spent():
-            self.places += [None, None]
-            places = [len(self.places) - 2, len(self.places) - 1]
-        elif (places := self._undo_least_useful_split(node, above)) is None:
+            self.entries += [None, None]
+            entries = [len(self.entries) - 2, len(self.entries) - 1]
+        elif (entries := self._undo_least_useful_split(node, above)) is None:
             return []
         feature = self.random.column(extension, split_intensity)
         value, (range_min, range_max) = sample.values[feature], box[feature]
@@ -324,8 +324,8 @@ class GrowingTree:
             above.left = parent
         else:
             above.right = parent
-        for place, new in zip(places, (parent, leaf), strict=True):
-            self.places[place] = new
+        for k, new in zip(entries, (parent, leaf), strict=True):
+            self.entries[k] = new
         self.after_insertion(parent, node)
         parent.log_evidence, node.log_evidence = node.log_evidence, 0.0
         return [parent, leaf]
@@ -333,13 +333,13 @@ class GrowingTree:
     def _undo_least_useful_split(self, node, above):
         """Make room in a full tree: undo that of some splits into leaves that is missed least.
 
-        `node` is to get a parent, below `above` (DESIGN.md: budget). Returns the places of the
+        `node` is to get a parent, below `above` (DESIGN.md: budget). Returns the entries of the
         leaves that are gone, None if there is no such split.
         """
         log_odds, least_useful, largest = self.log_odds(), None, 0.0
-        first = int(self.random.uniform() * len(self.places))
+        first = int(self.random.uniform() * len(self.entries))
         for k in range(1, N_CANDIDATES + 1):
-            other = self.places[(first + k) % len(self.places)]
+            other = self.entries[(first + k) % len(self.entries)]
             if other in (node, above) or other.is_leaf():
                 continue
             if other.left.is_leaf() and other.right.is_leaf():
@@ -349,13 +349,13 @@ class GrowingTree:
                     least_useful, largest = other, uselessness
         if least_useful is None:
             return None
-        places = [self.places.index(child) for child in (least_useful.left, least_useful.right)]
+        entries = [self.entries.index(child) for child in (least_useful.left, least_useful.right)]
         # to the nodes above it, wbar = (1-b) w (1 + exp(-r)) stays as it is
         stays = math.log1p(-self.forest.split_prior) + softplus(-log_odds[least_useful])
         least_useful.log_evidence += stays
         least_useful.split(None, None, None, None)
         least_useful.is_open = True
-        return places
+        return entries
 
     def _range_extension(self, box, values):
         """Distance of x outside the box in each column; 0 if x or the box has no value there."""
@@ -391,7 +391,7 @@ class GrowingTree:
             left = self._new_leaf(split_time, [s for s, is_left in stored if is_left])
             right = self._new_leaf(split_time, [s for s, is_left in stored if not is_left])
             node.split(feature, threshold, left, right)
-            self.places += [left, right]
+            self.entries += [left, right]
             path.append(left if on_left[-1] else right)
         return path
 

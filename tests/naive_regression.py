@@ -329,7 +329,7 @@ class NaiveRegressor(GrowingForest):
             return [0.0, *(math.copysign(math.inf, q - 0.5) if q != 0.5 else 0.0 for q in qs)]
         self.lateness = self.current_lateness()
         tame = self.winsorize(self.checked(x))
-        votes = self._votes(x)._replace(trends=self._trends(self.row(tame, self.places(tame))))
+        votes = self._votes(x)._replace(trends=self._trends(self.row(tame, self.positions(tame))))
         law = self.stack.law(votes)
         level = round(abs(1 - 2 * qs[0]), 9) if qs else 0.0
         self.pending.note(self.pending_row(x), self.n_learned, (votes, *law), level)
@@ -356,10 +356,10 @@ class NaiveRegressor(GrowingForest):
             late, self.lateness, self.is_late = None, 0.0, False
         votes = self._votes(x)
         filled, tame = self.filled(x), self.winsorize(x)
-        places = self.places(tame)
+        positions = self.positions(tame)
         forgotten = self.add_values(x)
         # a new feature is used at once, but all is scored by what was before the sample
-        row = self.row(tame, places)
+        row = self.row(tame, positions)
         votes = votes._replace(trends=self._trends(row))
         near, trend = target, 0.0  # the target, or what is learned of one too far from the trend
         if self.trends:

@@ -109,9 +109,9 @@ class Profiles:
             return {row.categories[column]: 1.0}
         if row.numbers.get(column) is None:
             return {}
-        place = row.places[column]
-        k = min(math.floor(place), N_PARTS - 1)
-        return {k: 1 - (place - k), k + 1: place - k}
+        position = row.positions[column]
+        k = min(math.floor(position), N_PARTS - 1)
+        return {k: 1 - (position - k), k + 1: position - k}
 
     def inputs(self, row):
         deviation = math.sqrt(self.squares / self.weight) if self.weight > 0 else 0.0
@@ -250,8 +250,14 @@ class Trends:
         self.n_learned += 1
         if self.n_learned == FEW_SAMPLES:
             self.cosines, ridge = Cosines(self.cosines.key, N_COSINES, SCALE), self.second
-            places = [0, *range(1 + N_COSINES, len(inputs[1]) + N_COSINES)]
-            moved = ridge.weights, ridge.covariance, places, 1 + places[-1], VARIANCE_OF_CONSTANT
+            positions = [0, *range(1 + N_COSINES, len(inputs[1]) + N_COSINES)]
+            moved = (
+                ridge.weights,
+                ridge.covariance,
+                positions,
+                1 + positions[-1],
+                VARIANCE_OF_CONSTANT,
+            )
             ridge.weights, ridge.covariance = moved_inputs(*moved)
         for j, value in row.numbers.items():
             self.standards.setdefault(j, NumberStandard(SLOW)).add(value)
@@ -259,8 +265,8 @@ class Trends:
     def forget_feature(self, column):
         """Restart with a feature whose outliers were dropped."""
         self.standards[column] = NumberStandard(SLOW)
-        for place in [place for place in self.profiles.means if place[0] == column]:
-            del self.profiles.means[place]
+        for position in [position for position in self.profiles.means if position[0] == column]:
+            del self.profiles.means[position]
 
 
 class Votes(NamedTuple):

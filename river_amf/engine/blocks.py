@@ -380,5 +380,5 @@ def _n_cores() -> int:
 
 def _next(mask: NDArray[np.bool_], start: int) -> int | None:
     """Return the first index from `start` on at which a mask is True, or None."""
-    place = start + int(mask[start:].argmax()) if start < len(mask) else start
-    return place if place < len(mask) and mask[place] else None
+    row = start + int(mask[start:].argmax()) if start < len(mask) else start
+    return row if row < len(mask) and mask[row] else None

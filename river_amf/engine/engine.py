@@ -169,7 +169,7 @@ class Engine(Guarded):
                 self._learn_new(learned, reading, weight, parameters)
                 return
             label = reading.label
-            schema.place(reading.row)
+            schema.encode_row(reading.row)
         assert arena is not None
         self.unfinished = functools.partial(self.resume, arena.n_learned[0])
         self.finish(None, x, float(label), weight)
@@ -238,7 +238,7 @@ class Engine(Guarded):
         schema, arena = self.learned
         if arena is not None:
             row, new = reading.row, {*reading.numeric, *reading.categorical}
-            sample = schema.place({name: row[name] for name in row if name not in new})
+            sample = schema.encode_row({name: row[name] for name in row if name not in new})
             kernels.take_pending(arena, sample.address, weight)
 
     def _learn_new(
@@ -272,7 +272,7 @@ class Engine(Guarded):
                 kernels.recompute_all_odds(arena)
             self._take_pending(reading, plan.weight)
         if not has_begun or arena.handle["next_tree"][0] != NONE:
-            schema.place(plan.row)
+            schema.encode_row(plan.row)
             self._run(plan.target, plan.weight)
         schema.use()
         self.begin_cosines()

@@ -71,8 +71,8 @@ def first_errors(n_bins: int) -> NDArray[Any]:
     if not n_bins:
         return np.zeros(0)
     with np.errstate(divide="ignore"):
-        place = np.linspace(-1.0, 1.0, n_bins + 1)
-        ends = place / (1.0 - np.abs(place))
+        position = np.linspace(-1.0, 1.0, n_bins + 1)
+        ends = position / (1.0 - np.abs(position))
     below = [0.5 * math.erfc(-end / math.sqrt(2.0)) for end in ends.tolist()]
     return FIRST_ERRORS * np.diff(below)
 

@@ -233,7 +233,7 @@ def report_of(comparison: Comparison, options: Mapping[str, Any]) -> Report:
     return Report(
         name=stream.name,
         task=stream.task,
-        drifts=tuple(place for place in stream.drifts if place < stream.n_samples),
+        drifts=tuple(at for at in stream.drifts if at < stream.n_samples),
         table=comparison.table,
         naive_baselines=comparison.naive_baselines,
         facts={name: str(fact) for name, fact in facts.items() if fact is not None},

@@ -71,15 +71,15 @@ def schedule_of(
     """Return when labels are learned, or raise EvaluationError."""
     # As in river, a label comes before the first sample that is `delay` samples or so much time
     # later, and not before the next one. It is learned when a batch begins.
-    clocks = list[tuple[Sequence[int], int]]()  # the place of each sample, and the length of a wait
+    clocks = list[tuple[Sequence[int], int]]()  # of each sample, and the length of a wait
     for name, wait in {"delay": delay, "batch": batch}.items():
         if isinstance(wait, dt.timedelta):
             wait = f"{wait // dt.timedelta(microseconds=1)}us"
         if (match := re.fullmatch(rf"(\d+)({'|'.join(_UNITS)})", str(wait))) is None:
             wanted = "an integer >= 0 or a duration such as 1d, 12h, 90min or 30s"
             raise EvaluationError(f"{name} must be {wanted}, got {wait!r}")
-        places = _times(stream, moment) if match[2] else range(2**62)
-        clocks.append((places, int(match[1]) * _UNITS[match[2]]))
+        positions = _times(stream, moment) if match[2] else range(2**62)
+        clocks.append((positions, int(match[1]) * _UNITS[match[2]]))
     (delays, least), (batches, length) = clocks
 
     def schedule(n: int) -> int:

@@ -456,12 +456,12 @@ def _read_json(name: str, file: IO[str], n_before: int = 0) -> pd.DataFrame:
     if isinstance(items, dict) and not n_before:
         if (frame := _of_columns(items)) is not None:
             return frame
-        lists = ((place, v) for place, v in _flat(items) if isinstance(v, list))
-        arrays = {place: v for place, v in lists if v and isinstance(v[0], dict)}
+        lists = ((path, v) for path, v in _flat(items) if isinstance(v, list))
+        arrays = {path: v for path, v in lists if v and isinstance(v[0], dict)}
         if len(arrays) > 1:
             several = f"{name} has several arrays of objects"
-            places = shorten(", ".join(map(repr, arrays)))
-            raise EvaluationError(f"{several}, {places}: write one to a file")
+            paths = shorten(", ".join(map(repr, arrays)))
+            raise EvaluationError(f"{several}, {paths}: write one to a file")
         items = next(iter(arrays.values()), items)
     for n, item in enumerate([items] if isinstance(items, dict) else items, n_before + 1):
         try:
@@ -485,10 +485,10 @@ def _of_columns(data: dict[str, Any]) -> pd.DataFrame | None:
     return (frame.T if all(map(str.isdigit, data)) else frame).reset_index(drop=True)
 
 
-def _flat(item: Any, place: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(item: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Yield the values of an object, those of objects within it under the names of both."""
     for name, value in item.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{place}{name}.")
+            yield from _flat(value, f"{path}{name}.")
         else:
-            yield f"{place}{name}", value
+            yield f"{path}{name}", value

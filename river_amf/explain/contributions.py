@@ -200,11 +200,11 @@ def _parts_of_rows(
     index = _index_of(forest, label)
     found = [in_row(row, _parts_of, forest, x, index) for row, x in enumerate(samples)]
     names_in = itertools.chain(forest._features, *(names for names, _ in found))
-    places = {name: place for place, name in enumerate(dict.fromkeys(names_in), start=1)}
-    table = np.zeros((len(found), 2 + len(places)))
+    columns = {name: column for column, name in enumerate(dict.fromkeys(names_in), start=1)}
+    table = np.zeros((len(found), 2 + len(columns)))
     for row, (names, parts) in zip(table, found, strict=True):
-        row[[0, *(places[name] for name in names), -1]] = parts
-    titles = _titles([*places], has_rest(forest)).rename(_title(forest))
+        row[[0, *(columns[name] for name in names), -1]] = parts
+    titles = _titles([*columns], has_rest(forest)).rename(_title(forest))
     return titles, table[:, : len(titles)]
 
 

@@ -24,7 +24,7 @@ from river_amf.state.layout import (
     MOST_SLOTS,
     MOST_TERMS,
     REGRESSION,
-    place_of_term,
+    start_of_term,
 )
 
 COSINES = "cosines"  # the kind of input that all random Fourier features together are
@@ -125,19 +125,19 @@ def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_I
         weights = arena.smooth_weights if k else arena.additive_weights
         n_cosines = int(arena.settings["n_cosines"][0]) if k else 0
         yield name, None, None, weights[:, 0], 1.0
-        places = [place_of_term(n_cosines, q) for q in range(n + 1)]
+        starts = [start_of_term(n_cosines, q) for q in range(n + 1)]
         if outputs is not None:
             inputs = outputs.additive_inputs[k]
-            own = {0, *places, *(place + 1 for place in places)}
-            if waves := [i for i in range(places[-1]) if i not in own]:
+            own = {0, *starts, *(start + 1 for start in starts)}
+            if waves := [i for i in range(starts[-1]) if i not in own]:
                 yield name, None, COSINES, weights[:, waves] @ inputs[waves], 1.0
         for j, feature in enumerate(features):
-            z, of_term, value = math.nan, weights[:n_labels, places[j % n] + 1], math.nan
+            z, of_term, value = math.nan, weights[:n_labels, starts[j % n] + 1], math.nan
             if outputs is not None:
                 z, value = outputs.standardized[0, j], 1.0
                 of_term = of_term * outputs.parts[len(outputs.votes) + PROFILES, 1 + j, :n_labels]
             if not features.is_categorical[j]:
-                yield name, feature, "value", weights[:, places[j % n]], z
+                yield name, feature, "value", weights[:, starts[j % n]], z
             yield name, feature, "profile", of_term, value
 
 

@@ -185,7 +185,7 @@ class Schema:
             if self.is_known(name)
         }
         warn_of_mismatches(mismatches, self.warned)
-        return self.place(row)
+        return self.encode_row(row)
 
     def encode_value(self, name: Hashable, value: Any, mismatches: Mismatches) -> float:
         # If values of the wrong kind count as missing, one is added to `mismatches`.
@@ -219,7 +219,7 @@ class Schema:
         mismatches.setdefault(name, message)
         return math.nan
 
-    def place(self, row: Row) -> EncodedSample:
+    def encode_row(self, row: Row) -> EncodedSample:
         """Return the encoded sample of a row without new features."""
         is_blank = self.words is None
         values = [
@@ -337,7 +337,7 @@ class Schema:
 
     def admit(self, reading: Reading) -> tuple[Schema, Row]:
         """Return a schema with all that is new in a sample but words, and the row of the sample."""
-        # A category too many for its feature gets the code of another one, but no place (`put`).
+        # A category too many for its feature gets the code of another one, and is not kept (`put`).
         # New columns are sorted, so that the order of the keys in a sample does not matter.
         names = reading.categorical + (reading.numeric if self.words is None else [])
         schema = self.with_columns(names, reading.categorical) if names else self

@@ -85,9 +85,9 @@ def add_target(
     if parent == NONE:
         parts[0, LOCATION], parts[0, LEAF] = estimate, mean
     else:
-        place = 1 + tree.nodes[parent]["feature"]
-        parts[place, LOCATION] += mass * (estimate - above)
-        parts[place, LEAF] += reach * (mean - targets[parent, MEAN])
+        part = 1 + tree.nodes[parent]["feature"]
+        parts[part, LOCATION] += mass * (estimate - above)
+        parts[part, LEAF] += reach * (mean - targets[parent, MEAN])
     return estimate
 
 
@@ -95,10 +95,10 @@ add_terms = choose(add_labels, add_labels, add_target)
 
 
 @hot
-def subtract_baseline(parts: Array, place: int, n: int) -> None:
+def subtract_baseline(parts: Array, part: int, n: int) -> None:
     """Turn the votes of a part together with the baseline into those of the part."""
-    for c in range(n if place > 0 else 0):
-        parts[place, c] -= parts[0, c]
+    for c in range(n if part > 0 else 0):
+        parts[part, c] -= parts[0, c]
 
 
 @allocating
@@ -113,31 +113,31 @@ def add_linear_models(forest: Forest, sample: int, output: int, parts: Array) ->
         arguments, cosines = inputs[additive_models.RAW], inputs[additive_models.COSINES]
         perceptron.take_arguments(forest, of_perceptron, units[0])
         take_arguments(forest, 0, scale, z, 0, n_features, arguments)
-        for place in range(1 + n_features):
-            j = place - 1
+        for part in range(1 + n_features):
+            j = part - 1
             share_cosines(forest, 0, scale, z, j, arguments, cosines)
-            additive_models.take_inputs(forest, standardized, j, place, of_perceptron, inputs)
+            additive_models.take_inputs(forest, standardized, j, part, of_perceptron, inputs)
             for c in range(n_labels if j >= 0 else 0):
                 profile = inputs[layout.N_COMMON + c, j % MOST_TERMS]
-                parts[n_voters + PROFILES, place, c] = profile
+                parts[n_voters + PROFILES, part, c] = profile
             perceptron.take_arguments(forest, of_perceptron, units[1])
-            perceptron.share_units(forest, units[0], units[1], parts[n_trees, place])
+            perceptron.share_units(forest, units[0], units[1], parts[n_trees, part])
             for k in range(layout.N_ADDITIVE):
-                vote = parts[n_trees + 1 + k, place]
+                vote = parts[n_trees + 1 + k, part]
                 additive_models.predict_additive(forest, k, inputs, vote)
             for v in range(n_trees, n_trees + 1 + layout.N_ADDITIVE):
-                subtract_baseline(parts[v], place, n_labels)
+                subtract_baseline(parts[v], part, n_labels)
     if settings["has_sparse_expert"]:
         words, of_words = sparse_model.words_of(sample, n_features, True), parts[n_voters - 2]
         sparse_model.predict_sparse(forest, words[:0], of_words[0])
-        n_places = 1 + n_features
+        n_shown = 1 + n_features
         for i in range(len(words)):
-            place = forest.words[int(words[i, 0])]["column"]
-            if place <= 0:
-                place = n_places
-                n_places += 1
-            sparse_model.predict_sparse(forest, words[i : i + 1], of_words[place])
-            subtract_baseline(of_words, place, n_labels)
+            part = forest.words[int(words[i, 0])]["column"]
+            if part <= 0:
+                part = n_shown
+                n_shown += 1
+            sparse_model.predict_sparse(forest, words[i : i + 1], of_words[part])
+            subtract_baseline(of_words, part, n_labels)
 
 
 @helper
@@ -151,16 +151,16 @@ def add_trends(forest: Forest, sample: int, output: int, parts: Array) -> None:
         terms, z, scale = all_terms[0], standardized[0], trends.COSINE_SCALE
         arguments, cosines = terms[trends.RAW], terms[trends.SMOOTH_TERMS, 1:]
         take_arguments(forest, 0, scale, z, 0, len(x), arguments)
-        for place in range(1 + len(x)):
-            j = place - 1
+        for part in range(1 + len(x)):
+            j = part - 1
             share_cosines(forest, 0, scale, z, j, arguments, cosines)
-            trends.take_terms(forest, x, z, j, place, terms)
+            trends.take_terms(forest, x, z, j, part, terms)
             if j >= 0:
                 profile = terms[trends.FAST_TERMS, 2 + 2 * (j % MOST_SLOTS)]
-                parts[n_voters + PROFILES, place, 0] = profile
+                parts[n_voters + PROFILES, part, 0] = profile
             for k in range(N_TRENDS):
-                parts[n_trees + k, place, LOCATION] = trends.predict_trend(forest, k, terms)
-                subtract_baseline(parts[n_trees + k], place, 1)
+                parts[n_trees + k, part, LOCATION] = trends.predict_trend(forest, k, terms)
+                subtract_baseline(parts[n_trees + k], part, 1)
         stack = of_stacks[target_pool.OF_TRENDS]
         stack[1, 0] = trends.take_voters(forest, votes, 0, stack[0])
     recent = target_pool.recent_values(forest, forest.context[layout.LATENESS])
@@ -170,33 +170,33 @@ def add_trends(forest: Forest, sample: int, output: int, parts: Array) -> None:
     stack = of_stacks[target_pool.OF_LAST]
     stack[0, 0] = target_pool.combined(forest, votes, 0, recent, forest.pooled)
     stack[1, 0] = recent[2]
-    for place in range(parts.shape[1] - 1):
-        add_stacks(forest, parts, place, recent, share)
+    for part in range(parts.shape[1] - 1):
+        add_stacks(forest, parts, part, recent, share)
         recent = 0.0, 0.0, 0.0  # constants are part of the baseline
 
 
 @helper
 def add_stacks(
-    forest: Forest, parts: Array, place: int, recent: target_pool.Recent, share: float
+    forest: Forest, parts: Array, part: int, recent: target_pool.Recent, share: float
 ) -> None:
     """Write a part of what stacks make of their voters, without bounds."""
     voters, weights = forest.pooled, forest.stack_weights
     if len(forest.trends) > 0:
-        p = trends.take_voters(forest, parts, place, voters)
-        p = unbounded(weights[target_pool.OF_TRENDS], voters, trends.N_VOTERS, place, p)
-        parts[len(forest.trees) + N_TRENDS, place, LOCATION] = p
-    p = target_pool.mean_of_trees(forest, parts, place)
+        p = trends.take_voters(forest, parts, part, voters)
+        p = unbounded(weights[target_pool.OF_TRENDS], voters, trends.N_VOTERS, part, p)
+        parts[len(forest.trees) + N_TRENDS, part, LOCATION] = p
+    p = target_pool.mean_of_trees(forest, parts, part)
     if forest.settings["is_stacked"]:
-        target_pool.take_voters(forest, parts, place, p, recent, share, voters)
+        target_pool.take_voters(forest, parts, part, p, recent, share, voters)
         n = target_pool.n_voters_of(forest)
-        p = unbounded(weights[target_pool.OF_VOTERS], voters, n, place, p)
-    parts[len(forest.votes) + OF_FOREST, place, LOCATION] = target_pool.with_last(forest, p, recent)
+        p = unbounded(weights[target_pool.OF_VOTERS], voters, n, part, p)
+    parts[len(forest.votes) + OF_FOREST, part, LOCATION] = target_pool.with_last(forest, p, recent)
 
 
 @hot
-def unbounded(weights: Array, voters: Array, n: int, place: int, base: float) -> float:
+def unbounded(weights: Array, voters: Array, n: int, part: int, base: float) -> float:
     """Return a part of what a stack predicts without bounds."""
-    if place > 0:
+    if part > 0:
         voters[n - 1] = 0.0  # the mean of the targets, which is a constant
     target_pool.stacked(weights, voters, n, base)  # makes them distances from the base
     return base + dot(weights, voters, n)

@@ -40,10 +40,10 @@ class Block:
         for name in key_names(key):
             if name not in names:
                 raise ValueError(f"X lacks the column {shown(name)} of keys; it has {shown(names)}")
-        places = [names.index(name) for name in key_names(key)]
+        positions = [names.index(name) for name in key_names(key)]
         table = frames.as_pandas(self.frame)
-        self.features = table.iloc[:, [j for j in range(len(names)) if j not in places]]
-        columns = [table.iloc[:, j].tolist() for j in places]
+        self.features = table.iloc[:, [j for j in range(len(names)) if j not in positions]]
+        columns = [table.iloc[:, j].tolist() for j in positions]
         keys = zip(*columns, strict=True) if isinstance(key, list) else columns[0]
         self.rows: dict[str, list[int]] = {}  # by the texts of keys, in the order of first rows
         for row, value in enumerate(keys):

@@ -51,7 +51,7 @@ def curves(
 def _drift_lines(records: Records) -> list[dict[str, Any]]:
     upright = {"type": "line", "y0": 0, "y1": 1, "yref": "paper", "layer": "below"}
     dotted = {"color": INK, "width": 1, "dash": "dot"}
-    return [{**upright, "x0": place, "x1": place, "line": dotted} for place in records.drifts]
+    return [{**upright, "x0": at, "x1": at, "line": dotted} for at in records.drifts]
 
 
 def drifts(records: Records) -> Figure | None:
@@ -65,8 +65,8 @@ def drifts(records: Records) -> Figure | None:
                 hover = f"until %{{x}}: %{{customdata}} {column}"
                 style: dict[str, Any] = {"mode": "markers", "marker": {"symbol": symbol, "size": 9}}
                 legend[what] = style | {"marker": {**style["marker"], "color": INK}}
-                places, style["customdata"] = pd.Series(row, events.index), events.tolist()
-                traces.append(trace(name, places, records.looks[name], hover, **style))
+                positions, style["customdata"] = pd.Series(row, events.index), events.tolist()
+                traces.append(trace(name, positions, records.looks[name], hover, **style))
     if not traces:
         return None
     if records.drifts:

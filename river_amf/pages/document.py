@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from river_amf.pages.charts import Look, escaped
-from river_amf.persistence import places
+from river_amf.persistence import files
 
 _HEIGHT = 320  # of a figure, in pixels, by default
 _AXIS = {"automargin": True, "gridcolor": "#88888844", "zerolinecolor": "#88888844"}
@@ -67,7 +67,7 @@ class Page:
 
     def save(self, path: str | Path) -> None:
         text = self.html.encode()
-        places.replace(os.fspath(path), lambda file: file.write(text))
+        files.replace(os.fspath(path), lambda file: file.write(text))
 
     @cached_property
     def html(self) -> str:

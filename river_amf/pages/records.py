@@ -47,11 +47,11 @@ def moments_of(kinds: Mapping[str, str], samples: Iterable[Any]) -> pd.Series | 
     for name in [name for name, kind in kinds.items() if kind == "date"]:
         days = pd.Series([x.get(f"{name}.days", np.nan) for x, _ in samples])
         if days.is_monotonic_increasing:  # and none is missing
-            places = np.unique(np.linspace(0, len(days) - 1, _N_MOMENTS, dtype=int))
+            positions = np.unique(np.linspace(0, len(days) - 1, _N_MOMENTS, dtype=int))
             is_short = bool(days.iloc[-1] - days.iloc[0] < _N_MOMENTS)
             form = "%Y-%m-%d" + " %H:%M" * is_short
-            dates = pd.to_datetime(days[places], unit="D").dt.strftime(form)
-            return dates.set_axis(places + 1).rename(name)
+            dates = pd.to_datetime(days[positions], unit="D").dt.strftime(form)
+            return dates.set_axis(positions + 1).rename(name)
     return None
 
 

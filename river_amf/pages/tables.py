@@ -51,10 +51,10 @@ def _confusion(pairs: Counter[tuple[Any, Any]], most: int) -> pd.DataFrame:
             totals[label] += n
     frequent = sorted(ascending(totals), key=totals.__getitem__, reverse=True)
     kept = ascending(frequent[:most]) + [_OTHERS] * (len(frequent) > most)
-    places = {label: place for place, label in enumerate(kept)}
+    indices = {label: index for index, label in enumerate(kept)}
     counts = np.zeros((len(kept), len(kept)), dtype=np.int64)
     for (y, label), n in pairs.items():
-        counts[places.get(y, -1), places.get(label, -1)] += n
+        counts[indices.get(y, -1), indices.get(label, -1)] += n
     names = pd.Index(kept, dtype=object, tupleize_cols=False)  # tuples as they are
     return pd.DataFrame(counts, names.rename("label"), names.rename("prediction"))
 

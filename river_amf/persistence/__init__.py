@@ -15,7 +15,7 @@ from typing import IO, Any, ClassVar, Self
 
 from river_amf._version import __version__
 from river_amf.inputs.kinds import shown
-from river_amf.persistence import container, places
+from river_amf.persistence import container, files
 from river_amf.persistence.container import Header
 from river_amf.persistence.validation import FileError, require
 from river_amf.state.layout import Array
@@ -69,7 +69,7 @@ class Saved:
         model = load(path)
         if not isinstance(model, cls):
             what = f"an {type(model).__name__}, not an {cls.__name__}"
-            raise FileError(f"{places.name_of(path)} holds {what}; river_amf.load loads any model")
+            raise FileError(f"{files.name_of(path)} holds {what}; river_amf.load loads any model")
         return model
 
 
@@ -109,13 +109,13 @@ def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
     about["model"], arrays = model._to_file()
     write = partial(container.write, about, arrays)
     if isinstance(path, str | os.PathLike):
-        places.replace(os.fspath(path), write)
+        files.replace(os.fspath(path), write)
     else:
-        places.check_binary(path, "write")
+        files.check_binary(path, "write")
         archive = io.BytesIO()
         write(archive)
         if path.write(archive.getvalue()) not in (None, archive.tell()):
-            raise OSError(f"{places.name_of(path)} took only a part of what was written to it")
+            raise OSError(f"{files.name_of(path)} took only a part of what was written to it")
 
 
 def load(path: _Place) -> Any:
@@ -136,11 +136,11 @@ def load(path: _Place) -> Any:
 
 def load_with_header(path: _Place) -> tuple[Any, Header]:
     """Load a model as `load` does; return it and the rest of `header.json`."""
-    name = places.name_of(path)
+    name = files.name_of(path)
     if isinstance(path, str | os.PathLike):
         data = Path(path).read_bytes()
     else:
-        places.check_binary(path, "read")
+        files.check_binary(path, "read")
         data = path.read()
     try:
         header, arrays = container.read(data)

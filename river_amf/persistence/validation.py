@@ -129,7 +129,7 @@ def _check_features(arrays: dict[str, Array], columns: Array) -> None:
     is_sound = np.array_equal(are_inputs, numbers >= 0)
     require(is_sound and np.array_equal(in_order, np.arange(len(in_order))), "numbers of inputs")
     # Kernels replace missing categories by stand-ins and clip values at limits, and turn the codes
-    # of categories into places.
+    # of categories into indices.
     is_category = arrays["is_categorical"].astype(bool)
     stand_ins, limits = arrays["stand_ins"][is_category], arrays["limits"][:, is_category]
     is_sound = (stand_ins == layout.MISSING_CODE) | np.isnan(stand_ins)

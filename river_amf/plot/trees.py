@@ -25,7 +25,7 @@ class _Node(NamedTuple):
     """A drawn node: its row of `inspection.node_table`, and its position."""
 
     row: Any
-    place: float  # rows from the top
+    height: float  # rows from the top
     share: float
     mass: float
 
@@ -57,7 +57,7 @@ def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) 
     nodes = _lay_out(table, max_depth, use_aggregation=forest.use_aggregation)
     rows = [node.row for node in nodes.values()]
     n_levels = 1 + max(row.depth for row in rows)
-    n_rows = 1.0 + max(node.place for node in nodes.values())
+    n_rows = 1.0 + max(node.height for node in nodes.values())
     colors = label_colors(rows[0].counts) if "counts" in table else {}
     height = 0.25 * max(1, -(-len(colors) // n_levels)) + max(1.0, 0.66 * n_rows)
     ax = new_axes(ax, (0.5 + 2.4 * n_levels, height))
@@ -89,10 +89,10 @@ def _lay_out(table: pd.DataFrame, max_depth: int, *, use_aggregation: bool) -> d
         if row.left >= 0:
             share = np.exp(-np.logaddexp(0.0, -row.log_odds)) if use_aggregation else 0.0
         below = () if row.left < 0 or row.depth == max_depth else (row.left, row.right)
-        places = [lay_out(child, remaining * (1.0 - share)) for child in below]
-        place = sum(places) / 2 if places else float(next(ends))
-        nodes[number] = _Node(row, place, share, remaining * share)
-        return place
+        heights = [lay_out(child, remaining * (1.0 - share)) for child in below]
+        height = sum(heights) / 2 if heights else float(next(ends))
+        nodes[number] = _Node(row, height, share, remaining * share)
+        return height
 
     lay_out(table.loc[table["parent"] < 0, "node"].iloc[0], 1.0)
     return dict(reversed(nodes.items()))
@@ -110,8 +110,8 @@ def _draw(
     ax: Axes, node: _Node, parent: _Node | None, colors: dict[Hashable, str], size: float
 ) -> None:
     """Draw a node, with a bar of its counts, and the edge from its parent."""
-    row, place = node.row, node.place
-    left, top, gid = float(row.depth), place - 0.5 * _SIDE, f"node {row.node}"
+    row, height = node.row, node.height
+    left, top, gid = float(row.depth), height - 0.5 * _SIDE, f"node {row.node}"
     border: dict[str, Any] = {"linewidth": 0.8 + 1.6 * node.mass, "edgecolor": "#444444"}
     ax.add_patch(Rectangle((left, top), _SIDE, _SIDE, facecolor="white", gid=gid, **border))
     start, counts = left, {label: row.counts[label] for label in colors}
@@ -125,13 +125,13 @@ def _draw(
     lines = _split_text(row), samples, f"share {node.share:.2f}, mass {node.mass:.2f}"
     style: dict[str, Any] = {"ha": "center", "va": "center", "size": size, "linespacing": 1.15}
     text = "\n".join(cut(line, _LONGEST) for line in lines)
-    ax.text(left + 0.5 * _SIDE, place - 0.5 * _BAR, text, gid=gid, parse_math=False, **style)
+    ax.text(left + 0.5 * _SIDE, height - 0.5 * _BAR, text, gid=gid, parse_math=False, **style)
     if parent is not None:
-        ends = (left - 1.0 + _SIDE, left), (parent.place, place)
+        ends = (left - 1.0 + _SIDE, left), (parent.height, height)
         ax.plot(*ends, color="#888888", linewidth=1.0, zorder=0.5)
         is_true = row.node == parent.row.left
         text, shift, va = ("yes", -0.06, "bottom") if is_true else ("no", 0.06, "top")
-        ax.text(left - 0.02, place + shift, text, ha="right", va=va, size=0.85 * size)
+        ax.text(left - 0.02, height + shift, text, ha="right", va=va, size=0.85 * size)
 
 
 def _split_text(row: Any) -> str:

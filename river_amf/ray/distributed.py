@@ -22,7 +22,7 @@ from river_amf.inputs import frames
 from river_amf.inputs.kinds import shown
 from river_amf.outputs.frames import check_series, label_series, number_series, proba_frame
 from river_amf.parameters import Check, CheckedParameters
-from river_amf.persistence import FileError, places
+from river_amf.persistence import FileError, files
 from river_amf.ray.workers import CHECKS, Workers
 from river_amf.regressor import AMFRegressor
 from river_amf.state.layout import CLASSIFICATION
@@ -153,7 +153,7 @@ class DistributedForest(CheckedParameters, base.Estimator):
                     with archive.open(entry, "w", force_zip64=True) as member:
                         persistence.save_with_notes(model, member, notes)
 
-        places.replace(os.fsdecode(path), write)
+        files.replace(os.fsdecode(path), write)
 
     @classmethod
     def load(cls, path: persistence.PathLike) -> Self:

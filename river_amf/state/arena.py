@@ -112,14 +112,14 @@ class Arena:
     def _begin_predictions(self) -> None:
         """Allocate the buffer for predictions, of which the size follows from the capacities."""
         sizes = map(math.prod, layout.shapes(self.capacities, OUTPUT_FIELDS).values())
-        self._places = [*itertools.accumulate(sizes, initial=0)]  # in numbers, and the end
-        for name, place in zip(OUTPUT_FIELDS, self._places, strict=False):
-            self.handle[f"{name}_place"] = 8 * place
-        settings, values = self.settings[0], np.zeros(self._places[-1])
+        self._offsets = [*itertools.accumulate(sizes, initial=0)]  # in numbers, and the end
+        for name, offset in zip(OUTPUT_FIELDS, self._offsets, strict=False):
+            self.handle[f"{name}_offset"] = 8 * offset
+        settings, values = self.settings[0], np.zeros(self._offsets[-1])
         of_forest = int(settings["n_features"]), int(settings["n_classes"])
         self.handle["most_pending"] = self._most_pending(*of_forest)
-        values[self._places[1]] = -1.0  # `made_at`: there is no prediction
-        self.output = PredictionBuffer(values[: self._places[1]].data, values.ctypes.data, values)
+        values[self._offsets[1]] = -1.0  # `made_at`: there is no prediction
+        self.output = PredictionBuffer(values[: self._offsets[1]].data, values.ctypes.data, values)
 
     def _most_pending(self, n_features: int, n_classes: int) -> int:
         n_votes = layout.OF_VOTER if self.settings["is_regression"][0] else n_classes
@@ -161,10 +161,10 @@ class Arena:
         counters = self.counters.copy()
         stop = int(counters["first_pending"][0] + counters["n_pending"][0])
         n = min(int(counters["n_pending"][0]), capacity)
-        places = np.arange(stop - n, stop) % max(len(self.pending), 1)
+        positions = np.arange(stop - n, stop) % max(len(self.pending), 1)
         arrays = defaults(self.capacities | {"pending": capacity}, _OF_PENDING)
         for name, array in arrays.items():
-            array[:n] = getattr(self, name)[places]
+            array[:n] = getattr(self, name)[positions]
         counters["first_pending"], counters["n_pending"] = 0, n
         counters["n_waiting"] = n - arrays["pending"]["is_taken"].sum()
         return self.replacing(arrays | {"counters": counters}, {"pending": capacity})
@@ -190,7 +190,7 @@ class Arena:
         return self.replacing({"counters": counters}, {})
 
     def _output(self, buffer: Array) -> dict[str, Array]:
-        parts = np.split(buffer, self._places[1:-1])
+        parts = np.split(buffer, self._offsets[1:-1])
         return {
             name: part.reshape(field.shape(self.capacities))
             for (name, field), part in zip(OUTPUT_FIELDS.items(), parts, strict=True)
@@ -225,9 +225,9 @@ class Arena:
 
     def with_codes(self, n_codes: int) -> Arena:
         """Return an arena with capacity for categories whose codes are below `n_codes`."""
-        if n_codes < self.capacities["place"]:
+        if n_codes < self.capacities["category"]:
             return self
-        return self.resized(place=1 + (1 << (n_codes - 1).bit_length()))
+        return self.resized(category=1 + (1 << (n_codes - 1).bit_length()))
 
     def with_words(self, n_words: int, most: int) -> Arena:
         """Return an arena with capacity for a number of words, of which there may be `most`."""
@@ -328,14 +328,14 @@ class Arena:
         arrays = self._resized_arrays(capacities | {"cosine": n}) | {"settings": settings}
         # Inputs between those there are: these move, with weights and covariances.
         n_features, name = int(settings["n_features"][0]), "smooth"
-        places = np.append(0, 1 + n + np.arange(min(n_features, layout.MOST_SLOTS)))
+        positions = np.append(0, 1 + n + np.arange(min(n_features, layout.MOST_SLOTS)))
         if len(self.linear_models):
             name, terms = "smooth_weights", range(min(n_features, layout.MOST_TERMS))
-            firsts = np.array([layout.place_of_term(n, q) for q in terms], np.intp)
-            places = np.append(0, firsts[:, None] + [0, 1])
+            firsts = np.array([layout.start_of_term(n, q) for q in terms], np.intp)
+            positions = np.append(0, firsts[:, None] + [0, 1])
         arrays |= defaults(self.capacities | capacities, [name, "smooth_covariance"])
-        arrays[name][:, places] = getattr(self, name)[:, : len(places)]
-        a, b = (places[index] for index in np.tril_indices(len(places)))
+        arrays[name][:, positions] = getattr(self, name)[:, : len(positions)]
+        a, b = (positions[index] for index in np.tril_indices(len(positions)))
         arrays["smooth_covariance"][a * (a + 1) // 2 + b] = self.smooth_covariance[: len(a)]
         arena = self.replacing(arrays, capacities | {"cosine": n})
         arena._draw(range(n_features))
@@ -351,7 +351,7 @@ class Arena:
         for n, weights in ((0, self.additive_weights), (n_cosines, self.smooth_weights)):
             for q in range(n_terms):
                 new_labels = slice(n_labels if q < before else 0, None)
-                weights[new_labels, layout.place_of_term(n, q) + 1] = 1.0 / n_terms
+                weights[new_labels, layout.start_of_term(n, q) + 1] = 1.0 / n_terms
 
     def _begin_inputs(self, n_inputs: int, n_labels: int) -> None:
         """Begin with inputs from `n_inputs` and labels from `n_labels` on, in the perceptron."""

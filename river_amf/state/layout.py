@@ -61,7 +61,7 @@ SETTINGS = _record(
 # What the kernels count of the predictions for delayed labels.
 PENDING_COUNTERS = [
     ("n_predicted", "i8"),  # predictions ever made
-    ("first_pending", "i8"),  # place of the oldest one in the ring
+    ("first_pending", "i8"),  # slot of the oldest one
     ("n_pending", "i8"),  # predictions in the ring
     ("n_waiting", "i8"),  # predictions in the ring that wait for their labels
     ("n_since", "i8"),  # predictions made since that of the last label as expected
@@ -245,7 +245,7 @@ MEAN, SQUARES = 0, 1
 
 # The prediction of a real target: the value, and its variance (for a voter) or standard deviation
 # (for the forest). A tree adds the mean of its leaf, the forest two quantiles. The level between
-# these is passed in the place of LOWER, 0 for none.
+# these is passed as LOWER, 0 for none.
 LOCATION, SPREAD, LOWER, UPPER = 0, 1, 2, 3
 LEAF = 2
 OF_VOTER = 3  # numbers in the prediction of a voter
@@ -270,7 +270,7 @@ N_RECENT_ERRORS = 2  # means of recent errors that may be voters
 N_STACKED = 10  # voters of the largest stack
 
 # The context of a sample that is learned: its number; the samples learned since its prediction, and
-# the place of that in the ring; how late labels have been; in a regression the numbers of its new
+# the slot of that; how late labels have been; in a regression the numbers of its new
 # categories and of the usual numbers that it lacks; from RESTARTED on, whether each tree of a
 # classifier has restarted.
 SAMPLE_NUMBER, DELAY, PENDING_SLOT, LATENESS, IS_NEW, HAS_GAP, RESTARTED = range(7)
@@ -309,7 +309,7 @@ UNDEFINED = {"node", "box", "row"}
 
 # The arrays of a forest, to kernels the attributes of a view (`kernels.numba_tools.views`). The
 # functions below have the lengths of the axes. `vote` is the prediction of a voter, `moment` and
-# `faded` what is kept of labels or targets, and `place` that of a category (`place_of`).
+# `faded` what is kept of labels or targets, and `category` the index of one (`category_index`).
 FIELDS = {
     "settings": Field(SETTINGS, (1,), is_copied=False),
     "counters": Field(COUNTERS, (1,)),
@@ -348,14 +348,14 @@ FIELDS = {
     "edges": Field(np.float64, ("binned", N_BINS - 1)),
     # the last bin is for missing values
     "bin_counts": Field(np.float64, ("binned", N_BINS + 1, "linear_class")),
-    "category_counts": Field(np.float64, ("onehot", "place", "linear_class")),
+    "category_counts": Field(np.float64, ("onehot", "category", "linear_class")),
     "label_counts": Field(np.float64, ("linear_class",)),
     "additive_weights": Field(np.float64, ("linear_class", "additive_input")),
     "additive_covariance": Field(np.float64, ("additive_entry",)),
     "smooth_weights": Field(np.float64, ("linear_class", "smooth_input")),
     "trends": Field(TREND, ("trend",)),
     "profiles": Field(np.float64, ("profile", N_BINS + 1, 2)),
-    "category_profiles": Field(np.float64, ("category_profile", "place", 2)),
+    "category_profiles": Field(np.float64, ("category_profile", "category", 2)),
     "fast": Field(np.float64, ("fit", "term")),
     "fast_covariance": Field(np.float64, ("fast_entry",)),
     "smooth": Field(np.float64, ("fit", "wave")),
@@ -426,7 +426,7 @@ AXES = _axes(FIELDS | OUTPUT_FIELDS)
 HANDLE = np.dtype(
     [(name, "i8") for name in FIELDS]
     + [(f"{axis}_capacity", "i8") for axis in AXES]
-    + [(f"{name}_place", "i8") for name in OUTPUT_FIELDS]  # bytes from the start of a buffer
+    + [(f"{name}_offset", "i8") for name in OUTPUT_FIELDS]  # bytes from the start of a buffer
     + [
         ("version", "i8"),  # changes whenever predictions may change
         ("next_tree", "i8"),  # where to resume in the middle of a sample, else -1
@@ -474,8 +474,8 @@ def shapes(
     return {name: field.shape(lengths) for name, field in fields.items()}
 
 
-def place_of(code: float) -> int:
-    """Return the place of a category in linear models and profiles, 0 for a missing value."""
+def category_index(code: float) -> int:
+    """Return the index of a category in linear models and profiles, 0 for a missing value."""
     return 0 if code == MISSING_CODE else 1 + int(code)
 
 
@@ -506,7 +506,7 @@ def n_cosines_of(settings: Array, n_learned: int) -> int:
     return n_cosines if n_learned >= FEW_FOR_COSINES else 0
 
 
-def place_of_term(n_cosines: int, q: int) -> int:
+def start_of_term(n_cosines: int, q: int) -> int:
     """Return the first input of an additive expert that is of a term, or the end if q is."""
     return 1 + 2 * q + min(COSINES_OF_TERM * q, n_cosines)
 
@@ -542,8 +542,8 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
     has_experts = bool(settings["n_linear_models"][0])
     n_terms = min(n_features, MOST_TERMS) if has_experts else 0
     n_cosines = int(settings["n_cosines"][0])
-    n_additive = place_of_term(0, n_terms) if has_experts else 0
-    n_smooth = place_of_term(n_cosines, n_terms) if has_experts else 0
+    n_additive = start_of_term(0, n_terms) if has_experts else 0
+    n_smooth = start_of_term(n_cosines, n_terms) if has_experts else 0
     has_trends = bool(settings["n_trends"][0])
     n_slots = min(n_features, MOST_SLOTS)
     n_fast, n_wave = (1 + 2 * n_slots, 1 + n_cosines + n_slots) if has_trends else (0, 0)
@@ -613,7 +613,7 @@ def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, 
         | lengths_of_words(settings, int(settings["n_words"][0]))
         | lengths_of_inputs(settings, n_inputs_of(settings))
         | {
-            "place": 1 + int(settings["n_codes"][0]),
+            "category": 1 + int(settings["n_codes"][0]),
             "node": int(trees["n_nodes"].max()),
             "box": int(trees["n_boxes"].max()),
             "row": int(counters["n_rows"][0]),

@@ -49,7 +49,7 @@ def test_linear_weights_equal_reference():
         shown = table[table.linear_model == name]
         assert [*zip(shown.feature, shown.input, strict=True)][::3] == titles
         assert shown.label.tolist()[:3] == [*reference.labels]
-        first, second, third, _ = expert.places(3)
+        first, second, third, _ = expert.starts(3)
         inputs = [0, first + 1, second, second + 1, third, third + 1]
         weights = expert.weights[:, inputs].T.ravel()
         assert shown.weight.tolist() == pytest.approx(weights.tolist(), abs=1e-10)

@@ -154,10 +154,10 @@ def check_same_additive_models(arena, reference):
         assert arena.edges[j, : len(edges)] == pytest.approx(edges, rel=1e-11, abs=1e-300)
     categorical = np.flatnonzero(arena.is_categorical).tolist()
     counted = {name: np.zeros(getattr(arena, name).shape) for name in COUNTS}
-    for (j, place), counts in profiles.counts.items():
-        where = "bin_counts", j, N_PARTS if place == "missing" else place
+    for (j, index), counts in profiles.counts.items():
+        where = "bin_counts", j, N_PARTS if index == "missing" else index
         if j in categorical:
-            where = "category_counts", categorical.index(j), 1 + place
+            where = "category_counts", categorical.index(j), 1 + index
         for c, count in counts.items():
             counted[where[0]][where[1:]][c] = count
     counted["label_counts"][:n_labels] = [profiles.totals[c] for c in range(n_labels)]

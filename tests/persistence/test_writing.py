@@ -20,7 +20,7 @@ from river import preprocessing
 import river_amf
 from river_amf import AdaptiveAMFClassifier, AMFClassifier, AMFRegressor, OnlineDummyClassifier
 from river_amf import sklearn as estimators
-from river_amf.persistence import FileError, container, places
+from river_amf.persistence import FileError, container, files
 
 
 @pytest.mark.parametrize("variant", ["default", "n_classes", "learned vote", "adaptive, budget"])
@@ -112,7 +112,7 @@ def test_model_goes_on_while_it_is_written(path, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork, of POSIX")
 def test_files_of_killed_saves_are_removed(path):
     def save(pipe):
-        places.replace(os.fspath(path), lambda file: (file.write(b"half"), pipe.recv()))
+        files.replace(os.fspath(path), lambda file: (file.write(b"half"), pipe.recv()))
 
     processes = multiprocessing.get_context("fork")
     here, there = processes.Pipe()

@@ -44,7 +44,7 @@ COMMON, STEP, OWN, SCALE = 0, 1, 2, 3  # rows of scratch space
 
 SLOW_ROW, FAST_ROW, BINS = 0, 1, 2  # rows of a standardized sample
 
-place_of_term = hot(layout.place_of_term)
+start_of_term = hot(layout.start_of_term)
 n_profiles_of, input_at = hot(layout.n_profiles_of), hot(layout.input_at)
 
 
@@ -90,9 +90,9 @@ def take_inputs(
     for k in range(N_ADDITIVE):
         inputs[k, 0] = 1.0
         for q in range(n_terms):
-            place = place_of_term(n_cosines_of(forest, k), q)
-            inputs[k, place] = inputs[k, place + 1] = 0.0
-            for i in range(place + 2, place_of_term(n_cosines_of(forest, k), q + 1)):
+            first = start_of_term(n_cosines_of(forest, k), q)
+            inputs[k, first] = inputs[k, first + 1] = 0.0
+            for i in range(first + 2, start_of_term(n_cosines_of(forest, k), q + 1)):
                 inputs[k, i] = inputs[COSINES, i - 2 * q - 3]
     total = n_labels * newest
     for c in range(n_labels):
@@ -113,7 +113,7 @@ def take_inputs(
         if j < start:
             continue
         for k in range(N_ADDITIVE):
-            inputs[k, place_of_term(n_cosines_of(forest, k), q)] += z[j]
+            inputs[k, start_of_term(n_cosines_of(forest, k), q)] += z[j]
         if n_components == 0:
             of_perceptron[input_at(numbers[0])] += z[j]
             of_perceptron[input_at(numbers[1])] += fast[j]
@@ -145,9 +145,9 @@ def predict_additive(forest: Forest, k: int, inputs: Array, vote: Array) -> None
     weights, _ = arrays_of_expert(forest, k)
     n_cosines = n_cosines_of(forest, k)
     for c in range(n_labels):
-        score = dot(weights[c], inputs[k], place_of_term(n_cosines, n_terms))
+        score = dot(weights[c], inputs[k], start_of_term(n_cosines, n_terms))
         for q in range(n_terms):
-            score += weights[c, place_of_term(n_cosines, q) + 1] * inputs[N_COMMON + c, q]
+            score += weights[c, start_of_term(n_cosines, q) + 1] * inputs[N_COMMON + c, q]
         vote[c] = score
 
 
@@ -167,7 +167,7 @@ def learn_additive(
     n_labels, n_terms = forest.settings["n_labels"], n_terms_of(forest)
     weights, covariance = arrays_of_expert(forest, k)
     n_cosines, gain = n_cosines_of(forest, k), 0.0
-    n = place_of_term(n_cosines, n_terms)
+    n = start_of_term(n_cosines, n_terms)
     common, step, own = forest.steps[COMMON], forest.steps[STEP], forest.steps[OWN]
     has_common = False
     for c in range(n_labels):
@@ -208,23 +208,23 @@ def add_terms(
     out: Array,
 ) -> float:
     """Write the product S x with the profiles of a label in x; return x'S x."""
-    n = place_of_term(n_cosines, n_terms)
+    n = start_of_term(n_cosines, n_terms)
     for a in range(n):
         out[a] = common[a]
     for q in range(n_terms):
-        term, a = terms[q], place_of_term(n_cosines, q) + 1
+        term, a = terms[q], start_of_term(n_cosines, q) + 1
         if term == 0.0:
             continue
-        place = a * (a + 1) // 2
-        row = covariance[place:]
+        start = a * (a + 1) // 2
+        row = covariance[start:]
         for b in range(a + 1):
             out[b] += term * row[b]
         for b in range(a + 1, n):
-            place += b
-            out[b] += term * covariance[place + a]
+            start += b
+            out[b] += term * covariance[start + a]
     variance = dot(x, out, n)
     for q in range(n_terms):
-        variance += terms[q] * out[place_of_term(n_cosines, q) + 1]
+        variance += terms[q] * out[start_of_term(n_cosines, q) + 1]
     return variance
 
 

@@ -64,8 +64,8 @@ def weigh_for(
         if forest.is_categorical[j]:
             k, value = int(value) % N_BUCKETS, feature["mean"]
         else:
-            place = (value - low) * base * N_BINS  # infinite if the width exceeds float64
-            k = int(place) if place < N_BINS else N_BINS - 1
+            position = (value - low) * base * N_BINS  # infinite if the width exceeds float64
+            k = int(position) if position < N_BINS else N_BINS - 1
         measure_pair(feature, moments[j], value, target, weight)
         count_target_in(feature, buckets[j, k], target, weight)
         feature["relevance"] = relevance_of(feature, moments[j])

@@ -61,12 +61,12 @@ def shrink(
 @helper
 def begin_covariance(covariance: Array) -> None:
     """Reset a covariance that rounding, or a damaged file, has made useless."""
-    for place in range(len(covariance)):
-        covariance[place] = 0.0
+    for k in range(len(covariance)):
+        covariance[k] = 0.0
 
 
 @helper
 def clear_negligible(covariance: Array) -> None:
     """Set covariances of inputs without any evidence to 0 before they are subnormal."""
-    for place in range(len(covariance)):
-        covariance[place] = cleared_sum(covariance[place])
+    for k in range(len(covariance)):
+        covariance[k] = cleared_sum(covariance[k])

@@ -202,8 +202,8 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
         if forest.is_categorical[j]:
             k = int(value) % N_BUCKETS
         else:
-            place = (value - low) * base * N_BINS  # infinite if the width exceeds float64
-            k = int(place) if place < N_BINS else N_BINS - 1
+            position = (value - low) * base * N_BINS  # infinite if the width exceeds float64
+            k = int(position) if position < N_BINS else N_BINS - 1
         bucket = forest.buckets[j, k]
         tau = count_bucket(feature, moments, bucket, n_classes, label, evidence)
         feature["relevance"] = min(tau, 1.0)

@@ -20,7 +20,7 @@ NO_BIN = -1
 FIRST_VALUE = -2  # the bin of the first value of a feature, also after others were forgotten
 EDGE_STEP = 1.5  # in standard deviations, times the weight of the newest value in the standards
 
-place_of = hot(layout.place_of)
+category_index = hot(layout.category_index)
 
 
 @helper
@@ -35,7 +35,7 @@ def take_bins(forest: Forest, x: Array, learns: bool, standardized: Array) -> No
             out[j] = NO_BIN if forest.is_categorical[j] else MISSING
             continue
         if forest.is_categorical[j]:
-            out[j] = place_of(value)
+            out[j] = category_index(value)
             continue
         standard, edges = forest.standards[0, j], forest.edges[j]
         n_values, k = standard["n_values"], 0

@@ -67,8 +67,8 @@ def output_of(address: int, forest: Forest) -> tuple[Array, Array, Array]:
     at = forest.handle
     return (
         array_at(address, (forest.votes.shape[2],), np.float64),
-        array_at(address + at["made_at_place"], (1,), np.float64),
-        array_at(address + at["seen_place"], (forest.intensity.shape[1],), np.float64),
+        array_at(address + at["made_at_offset"], (1,), np.float64),
+        array_at(address + at["seen_offset"], (forest.intensity.shape[1],), np.float64),
     )
 
 
@@ -80,10 +80,10 @@ def inputs_of(address: int, forest: Forest) -> tuple[Array, Array, Array, Array]
     additive_inputs = at["additive_row_capacity"], at["common_input_capacity"]
     terms = at["fit_capacity"], N_TERM_ROWS, at["trend_input_capacity"]
     return (
-        array_at(address + at["standardized_place"], standardized, np.float64),
-        array_at(address + at["inputs_place"], (at["input_capacity"],), np.float64),
-        array_at(address + at["additive_inputs_place"], additive_inputs, np.float64),
-        array_at(address + at["terms_place"], terms, np.float64),
+        array_at(address + at["standardized_offset"], standardized, np.float64),
+        array_at(address + at["inputs_offset"], (at["input_capacity"],), np.float64),
+        array_at(address + at["additive_inputs_offset"], additive_inputs, np.float64),
+        array_at(address + at["terms_offset"], terms, np.float64),
     )
 
 

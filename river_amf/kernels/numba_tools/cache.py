@@ -31,17 +31,17 @@ def folder() -> Path | None:
     # Installations that share a cache have a folder each, or they would replace each other's code.
     # Paths are absolute, because a process may change its folder before it writes.
     name = f"river_amf-{hashlib.sha256(os.fsencode(_HERE)).hexdigest()[:16]}"
-    places = [_HERE / "__pycache__" / "numba", Path(AppDirs("numba").user_cache_dir) / name]
+    folders = [_HERE / "__pycache__" / "numba", Path(AppDirs("numba").user_cache_dir) / name]
     if numba.config.CACHE_DIR:
-        places.insert(0, Path(os.path.abspath(numba.config.CACHE_DIR), name))
-    for place in places:
+        folders.insert(0, Path(os.path.abspath(numba.config.CACHE_DIR), name))
+    for folder in folders:
         with suppress(OSError):
-            place.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=place).close()
-            return place
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+            return folder
         with suppress(OSError):
-            if any(place.glob("*.nbi")):
-                return place
+            if any(folder.glob("*.nbi")):
+                return folder
     return None
 
 

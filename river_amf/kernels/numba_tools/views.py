@@ -191,8 +191,8 @@ def _array_of_tree(context: Any, builder: Any, tree: TreeView, value: Any, name:
 
 def _load(builder: Any, views: Views, address: Any, name: str) -> Any:
     """Generate the code to read an entry of a record."""
-    place = cgutils.pointer_add(builder, address, views.offsets[name], cgutils.intp_t.as_pointer())
-    entry = builder.load(place)
+    where = cgutils.pointer_add(builder, address, views.offsets[name], cgutils.intp_t.as_pointer())
+    entry = builder.load(where)
     if views.is_constant:  # what is written elsewhere does not change it
         entry.set_metadata("invariant.load", builder.module.add_metadata([]))
     return entry

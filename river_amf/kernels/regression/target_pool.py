@@ -27,7 +27,7 @@ KIND_DECAY = 0.9995  # of the squares of their errors
 LARGEST_OF_KIND = 10.0  # in root mean squares of all; larger errors count as that
 DECAY = 0.995  # of the errors counted
 HALF = N_ERRORS // 2
-LARGEST_PLACE = 1.0 - 0.25 / HALF  # of u / (1 + |u|) in an interval
+LARGEST_POSITION = 1.0 - 0.25 / HALF  # of u / (1 + |u|) in an interval
 FEW_TARGETS = 20  # before so many, quantiles cover twice the range of the targets
 LEAST_SQUARE = 1e-12  # of a tree's squared scale, relative to the recent squared errors
 
@@ -105,11 +105,11 @@ def count_error(errors: Array, error: float, scale: float, weight: float) -> Non
     decay, gain = decay_of(DECAY, weight)
     for k in range(N_ERRORS):
         errors[k] = cleared_sum(decay * errors[k])
-    place = 0.0
+    position = 0.0
     if scale > 0.0:
         u = error / scale
-        place = u / (1.0 + abs(u)) if abs(u) < 1e300 else math.copysign(1.0, u)
-    errors[min(max(int((1.0 + place) * HALF), 0), N_ERRORS - 1)] += gain
+        position = u / (1.0 + abs(u)) if abs(u) < 1e300 else math.copysign(1.0, u)
+    errors[min(max(int((1.0 + position) * HALF), 0), N_ERRORS - 1)] += gain
 
 
 @helper
@@ -123,9 +123,9 @@ def quantile(errors: Array, p: float) -> float:
         wanted -= errors[k]
         k += 1
     share = min(wanted / errors[k], 1.0) if errors[k] > 0.0 else 0.0
-    place = (k + share) / HALF - 1.0
-    place = min(max(place, -LARGEST_PLACE), LARGEST_PLACE)
-    return place / (1.0 - abs(place))
+    position = (k + share) / HALF - 1.0
+    position = min(max(position, -LARGEST_POSITION), LARGEST_POSITION)
+    return position / (1.0 - abs(position))
 
 
 FAST_DECAY, SLOW_DECAY = 0.3, 0.8  # of the recent errors that correct the mean of the trees
@@ -134,7 +134,7 @@ FAST_DECAY, SLOW_DECAY = 0.3, 0.8  # of the recent errors that correct the mean 
 @helper
 def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Array) -> None:
     """Write the forest's answer: its prediction, the scale of its error, and two quantiles."""
-    # On entry, the place of the lower one has the level between them, or 0 for none.
+    # On entry, the entry of the lower one has the level between them, or 0 for none.
     level = answer[LOWER]
     recent = recent_values(forest, context[layout.LATENESS])
     location = with_last(forest, combined(forest, votes, i, recent, answer), recent)

@@ -23,7 +23,7 @@ from river_amf.kernels.features.covariance import (
 )
 from river_amf.kernels.features.fading import LEAST_DECAY, cleared_sum, decay_of, kept_share
 from river_amf.kernels.features.intensity import LARGEST_NEWEST
-from river_amf.kernels.features.quantiles import place_of
+from river_amf.kernels.features.quantiles import category_index
 from river_amf.kernels.features.standardization import count_cosines, take_cosines
 from river_amf.kernels.lateness import slowed_decay
 from river_amf.kernels.numba_tools.arrays import Array, Forest, dot
@@ -51,7 +51,7 @@ VARIANCE_OF_CONSTANT = 1000.0  # at first, as the first target may be far from a
 COSINE_SCALE = 0.25
 
 PROFILE_DECAY = 0.9995
-WEIGHT, MEAN = 0, 1  # what a profile keeps at each place
+WEIGHT, MEAN = 0, 1  # what a profile keeps at each knot
 LARGEST_PROFILE = 4.0
 
 
@@ -192,16 +192,16 @@ def target_scale(forest: Forest) -> float:
 
 
 @hot
-def profile_place(forest: Forest, j: int, x: float) -> tuple[int, float]:
-    """Return which place a value is at, and how far on the way to the next one."""
+def knot_below(forest: Forest, j: int, x: float) -> tuple[int, float]:
+    """Return which knot a value is at, and how far on the way to the next one."""
     if forest.is_categorical[j]:
-        return place_of(x), 0.0
+        return category_index(x), 0.0
     low, high = forest.ranges[0, j], forest.ranges[1, j]
-    place, width = 0.0, high - low
+    position, width = 0.0, high - low
     if 0.0 < width < math.inf:
-        place = min(max((x - low) / width * N_BINS, 0.0), float(N_BINS))
-    k = min(int(place), N_BINS - 1)
-    return k, place - k
+        position = min(max((x - low) / width * N_BINS, 0.0), float(N_BINS))
+    k = min(int(position), N_BINS - 1)
+    return k, position - k
 
 
 @hot
@@ -209,26 +209,26 @@ def profile_of(forest: Forest, means: Array, j: int, x: float, scale: float) -> 
     """Return how far the mean target at a value is from that of all, in units of their scale."""
     if math.isnan(x) or not scale > 0.0:
         return 0.0
-    k, share = profile_place(forest, j, x)
+    k, share = knot_below(forest, j, x)
     if k >= len(means):  # a category that has not been learned
         return 0.0
-    profile = (1.0 - share) * height_at(forest, means[k])
+    profile = (1.0 - share) * height_of(forest, means[k])
     if share > 0.0:
-        profile += share * height_at(forest, means[k + 1])
+        profile += share * height_of(forest, means[k + 1])
     profile /= scale
     return min(max(profile, -LARGEST_PROFILE), LARGEST_PROFILE)
 
 
 @hot
-def height_at(forest: Forest, place: Array) -> float:
-    """Return how far the mean target at a place is from that of all, drawn toward it."""
-    counters, weight = forest.counters, place[WEIGHT]
-    return weight / (weight + counters["newest_profile"]) * (place[MEAN] - counters["target_mean"])
+def height_of(forest: Forest, knot: Array) -> float:
+    """Return how far the mean target at a knot is from that of all, drawn toward it."""
+    counters, weight = forest.counters, knot[WEIGHT]
+    return weight / (weight + counters["newest_profile"]) * (knot[MEAN] - counters["target_mean"])
 
 
 @helper
 def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> None:
-    """Count a target at the places of all values, and in the mean of all targets."""
+    """Count a target at the knots of all values, and in the mean of all targets."""
     # The weight of the newest target grows, so that older ones count less.
     counters = forest.counters
     kept, gain = decay_of(PROFILE_DECAY, weight)
@@ -240,10 +240,10 @@ def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> No
             means = forest.category_profiles[n_before]
             n_before += 1
         if not math.isnan(x[j]):
-            k, share = profile_place(forest, j, x[j])
-            count_at(means[k], target, newest * gain * (1.0 - share))
+            k, share = knot_below(forest, j, x[j])
+            count_in(means[k], target, newest * gain * (1.0 - share))
             if share > 0.0:
-                count_at(means[k + 1], target, newest * gain * share)
+                count_in(means[k + 1], target, newest * gain * share)
     if newest > LARGEST_NEWEST:
         scale_down(forest.profiles, newest)
         scale_down(forest.category_profiles, newest)
@@ -271,8 +271,8 @@ def scale_down(profiles: Array, factor: float) -> None:
 
 
 @hot
-def count_at(place: Array, target: float, weight: float) -> None:
-    """Count a target at a place."""
+def count_in(knot: Array, target: float, weight: float) -> None:
+    """Count a target at a knot."""
     if weight > 0.0:
-        place[WEIGHT] += weight
-        place[MEAN] += weight / place[WEIGHT] * (target - place[MEAN])
+        knot[WEIGHT] += weight
+        knot[MEAN] += weight / knot[WEIGHT] * (target - knot[MEAN])

@@ -44,23 +44,23 @@ def clear_rows(node: Record) -> None:
 
 @helper
 def span_of_list(
-    forest: Forest, tree: Tree, index: int, is_spanning: Array, ends: Array, places: Array
+    forest: Forest, tree: Tree, index: int, is_spanning: Array, ends: Array, positions: Array
 ) -> None:
-    """Mark samples, by their place in a leaf's list, whose hull is the hull of the whole list."""
-    # `ends` and `places` are working memory, filled with NaN.
+    """Mark samples, by position, whose hull is that of a leaf's whole list."""
+    # `ends` and `positions` are working memory, filled with NaN.
     n_features = tree.settings["n_features"]
     row = tree.nodes[index]["slot"]
     for i in range(len(is_spanning)):
         for j in range(n_features):
             x = coded(forest.is_categorical, tree.state["key"], j, forest.rows[row, j])
             if x < ends[0, j] or (math.isnan(ends[0, j]) and not math.isnan(x)):
-                ends[0, j], places[0, j] = x, i
+                ends[0, j], positions[0, j] = x, i
             if x > ends[1, j] or (math.isnan(ends[1, j]) and not math.isnan(x)):
-                ends[1, j], places[1, j] = x, i
+                ends[1, j], positions[1, j] = x, i
         row = tree.links[row]
-    for place in places.flat:
-        if not math.isnan(place):
-            is_spanning[int(place)] = True
+    for position in positions.flat:
+        if not math.isnan(position):
+            is_spanning[int(position)] = True
 
 
 @hot
@@ -95,10 +95,10 @@ def list_row_and_thin(forest: Forest, tree: Tree, index: int, newest: int) -> No
     # (DESIGN.md: thinning.) All memory is allocated before anything changes.
     node, n_features = tree.nodes[index], tree.settings["n_features"]
     is_spanning = np.zeros(node["n_rows"] + 1, np.int64)
-    ends, places = np.full((2, n_features), np.nan), np.full((2, n_features), np.nan)
+    ends, positions = np.full((2, n_features), np.nan), np.full((2, n_features), np.nan)
     n_rare = np.zeros(RAREST + 1, np.int64)
     list_row(tree, index, newest)
-    span_of_list(forest, tree, index, is_spanning, ends, places)
+    span_of_list(forest, tree, index, is_spanning, ends, positions)
     least = least_rarity(forest, tree, index, is_spanning, n_rare)
     drop_common(forest, tree, index, is_spanning, least)
 

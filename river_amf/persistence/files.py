@@ -26,10 +26,10 @@ def check_binary(file: Any, method: str) -> None:
         raise TypeError(f"expected a path or a binary file with a method {method!r}, got {what}")
 
 
-def name_of(place: Any) -> str:
-    name = os.fspath(place) if isinstance(place, os.PathLike) else place
-    name = name if isinstance(name, str) else getattr(place, "name", None)
-    return f"the file {name!r}" if name and isinstance(name, str) else f"the {type(place).__name__}"
+def name_of(file: Any) -> str:
+    name = os.fspath(file) if isinstance(file, os.PathLike) else file
+    name = name if isinstance(name, str) else getattr(file, "name", None)
+    return f"the file {name!r}" if name and isinstance(name, str) else f"the {type(file).__name__}"
 
 
 @contextlib.contextmanager
