@@ -32,8 +32,8 @@ PRIOR = 5.0  # samples of the overall frequencies in each bin
 LEAST_SHARE = 1e-4  # of a label
 
 # experts
-N_SLOTS = 32
-COSINES_OF_SLOT = 12
+N_TERMS = 32
+COSINES_OF_TERM = 12
 SCALE = 0.25  # of the directions of cosines
 EVIDENCE_DECAY = 0.9998
 VARIANCE, VARIANCE_OF_CONSTANT = 0.1, 1.0
@@ -142,7 +142,7 @@ class LabelProfiles:
 class AdditiveModel:
     """An additive expert, with cosines if it gets a key for them, but not in the first samples.
 
-    Its inputs are 1, and for each slot z, T and, with cosines, 12 of them, up to 100.
+    Its inputs are 1, and for each term z, T and, with cosines, 12 of them, up to 100.
     """
 
     def __init__(self, profiles, key=None):
@@ -152,26 +152,26 @@ class AdditiveModel:
         self.weights = np.zeros((0, 1))
         self.covariance = np.zeros((0, 0))  # of the weights that have learned
 
-    def starts(self, n_slots):
-        """Return the index of z in each slot, and the number of inputs; T comes next to z."""
+    def starts(self, n_terms):
+        """Return the index of z in each term, and the number of inputs; T comes next to z."""
         n = self.cosines.n
-        return [1 + 2 * q + min(COSINES_OF_SLOT * q, n) for q in range(n_slots + 1)]
+        return [1 + 2 * q + min(COSINES_OF_TERM * q, n) for q in range(n_terms + 1)]
 
     def grow(self, row, n_labels):
         """Begin with the inputs of new columns, and with new labels."""
-        *starts, n = self.starts(min(row.n_columns, N_SLOTS))
+        *starts, n = self.starts(min(row.n_columns, N_TERMS))
         n_before, n_new = len(self.weights), n - self.weights.shape[1]
         self.weights = np.pad(self.weights, ((0, n_labels - n_before), (0, n_new)))
         for start in starts:
             self.weights[0 if start >= n - n_new else n_before :, start + 1] = 1 / len(starts)
 
     def inputs(self, row, z):
-        *starts, n = self.starts(min(row.n_columns, N_SLOTS))
+        *starts, n = self.starts(min(row.n_columns, N_TERMS))
         inputs = np.zeros((max(len(self.weights), 1), n))
         inputs[:, 0] = 1
         terms = self.profiles.terms(row, len(inputs))
         for j in range(row.n_columns):
-            start = starts[j % N_SLOTS]
+            start = starts[j % N_TERMS]
             inputs[:, start] += z[SLOW].get(j, 0.0)
             inputs[:, start + 1] += terms[:, j]
         cosines = iter(self.cosines.standardized(z[SLOW]))

@@ -19,7 +19,7 @@ from naive_pending import ERRORS_KEPT, slowed, slowed_decay
 # inputs
 N_COSINES = 200
 SCALE = 0.25  # of the directions of cosines
-N_SLOTS = 64  # columns beyond them are folded
+N_OWN = 64  # columns beyond them are folded
 LARGEST_PROFILE = 4.0
 PROFILE_DECAY = 0.9995
 
@@ -100,11 +100,11 @@ class Profiles:
     """The mean target at values like those of a sample, by column."""
 
     def __init__(self):
-        self.means = {}  # N and M, by column and slot
+        self.means = {}  # N and M, by column and knot
         self.weight = self.mean = self.squares = 0.0
 
-    def slots(self, row, column):
-        """Return the slots of a sample's value, with their shares."""
+    def knots(self, row, column):
+        """Return the knots of a sample's value, with their shares."""
         if column in row.categories:
             return {row.categories[column]: 1.0}
         if row.numbers.get(column) is None:
@@ -118,21 +118,21 @@ class Profiles:
         inputs = []
         for column in range(row.n_columns):
             e = 0.0
-            for slot, share in self.slots(row, column).items():
-                n, mean = self.means.get((column, slot), (0.0, 0.0))
+            for knot, share in self.knots(row, column).items():
+                n, mean = self.means.get((column, knot), (0.0, 0.0))
                 e += share * (n / (n + 1) * (mean - self.mean))
             inputs.append(clipped(e / deviation, LARGEST_PROFILE) if deviation > 0 else 0.0)
         return inputs
 
     def learn(self, row, target, w):
-        """Count a target in the slots of its sample."""
+        """Count a target at the knots of its sample."""
         kept, added = fading(PROFILE_DECAY, w)
         for entry in self.means.values():
             entry[0] *= kept
         for column in range(row.n_columns):
-            for slot, share in self.slots(row, column).items():
+            for knot, share in self.knots(row, column).items():
                 if share > 0:
-                    entry = self.means.setdefault((column, slot), [0.0, 0.0])
+                    entry = self.means.setdefault((column, knot), [0.0, 0.0])
                     entry[0] += added * share
                     entry[1] += added * share / entry[0] * (target - entry[1])
         self.weight = kept * self.weight + added
@@ -197,11 +197,11 @@ class Stack:
 
 
 def folded(values):
-    """Fold the values of columns into 64 slots, every other time with the opposite sign."""
-    slots = [0.0] * min(len(values), N_SLOTS)
+    """Fold the values of columns into 64 inputs, every other time with the opposite sign."""
+    knots = [0.0] * min(len(values), N_OWN)
     for j, value in enumerate(values):
-        slots[j % N_SLOTS] += value if (j // N_SLOTS) % 2 == 0 else -value
-    return slots
+        knots[j % N_OWN] += value if (j // N_OWN) % 2 == 0 else -value
+    return knots
 
 
 class Trends:

@@ -282,7 +282,7 @@ class Engine(Guarded):
         if self.learned is before:
             self.replace(after)
         self.arena.settings["n_codes"] = self.schema.n_codes
-        self.arena.settings["n_words"] = self.schema.n_slots
+        self.arena.settings["n_words"] = self.schema.n_indices
 
     def replace(self, learned: Learned) -> None:
         """Replace schema and arena, and drop the calls for those before."""

@@ -50,12 +50,12 @@ def with_columns(learned: Learned) -> Learned:
     # arena by them, as by any new feature.
     schema, arena = learned
     assert schema.words is not None and arena is not None
-    all_words, slots = [None, *schema.words], np.flatnonzero(arena.words["column"] == CHOSEN)
-    by_word = {all_words[slot]: slot for slot in slots.tolist()}
+    all_words, indices = [None, *schema.words], np.flatnonzero(arena.words["column"] == CHOSEN)
+    by_word = {all_words[index]: index for index in indices.tolist()}
     schema = schema.with_columns([*by_word], [])
     words, counters = arena.words.copy(), arena.counters.copy()
-    for word, slot in by_word.items():
-        words["column"][slot] = 1 + (schema.column(word) or 0)
+    for word, index in by_word.items():
+        words["column"][index] = 1 + (schema.column(word) or 0)
     counters["n_chosen"] = 0
     return Learned(schema, arena.replacing({"words": words, "counters": counters}, {}))
 
@@ -77,7 +77,7 @@ def _with_words(
         ignored, new = set(new[n_free:]), new[:n_free]
         row = {name: number for name, number in row.items() if name not in ignored}
     schema.add_words(new)
-    return schema, arena.with_words(schema.n_slots, most), row
+    return schema, arena.with_words(schema.n_indices, most), row
 
 
 def _without_rarest(
@@ -87,17 +87,17 @@ def _without_rarest(
     # Of words that are used equally, those that arrived last stay.
     columns = {*schema}
     have_columns = np.array([word in columns for word in words])
-    uses = np.where(have_columns, np.inf, arena.words["uses"][1 : schema.n_slots])
+    uses = np.where(have_columns, np.inf, arena.words["uses"][1 : schema.n_indices])
     n_staying = max(min(len(words), most) // 2, int(have_columns.sum()))
     staying = np.sort(np.lexsort((np.arange(len(words)), uses))[len(words) - n_staying :])
-    slots, names = [0, *(1 + staying)], [*words]
+    indices, names = [0, *(1 + staying)], [*words]
     fresh = defaults(arena.capacities, _OF_WORDS)
     for name, array in fresh.items():
         if len(array):
-            array[: len(slots)] = getattr(arena, name)[slots]
+            array[: len(indices)] = getattr(arena, name)[indices]
     fresh["words"]["uses"] //= 2  # so that recent uses count more
-    after = {names[k]: slot for slot, k in enumerate(staying.tolist(), 1)}
-    return after, arena.replacing(fresh, {}).without_pending()  # as their keys have the slots
+    after = {names[k]: index for index, k in enumerate(staying.tolist(), 1)}
+    return after, arena.replacing(fresh, {}).without_pending()  # as their keys have the indices
 
 
 def with_ready(arena: Arena, wanted: int, factor: float = 2.0) -> tuple[Arena, int]:

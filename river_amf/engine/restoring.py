@@ -110,7 +110,7 @@ def engine_of(
     require(not header, f"entries {shown([*header])}")
     whole = _whole(parameters, schema, arrays) if arrays else {}
     if is_file and arrays:
-        validation.check(whole, schema.columns_by_slot)
+        validation.check(whole, schema.columns_by_index)
     engine.learned = Learned(schema, Arena(whole) if arrays else None)
     engine.starts = [0] * (len(schema.labels) == 1)  # of more labels the order is not known
     return engine
@@ -127,7 +127,7 @@ def _whole(parameters: Parameters, schema: Schema, arrays: Arrays) -> Arrays:
     settings["n_features"] = len(schema)
     settings["n_numeric"] = len(schema) - sum(is_categorical)
     settings["has_categories"] = any(is_categorical)
-    settings["n_words"] = schema.n_slots
+    settings["n_words"] = schema.n_indices
     settings["n_codes"] = schema.n_codes
     derived = {"settings": settings, "is_categorical": np.array(is_categorical, np.uint8)}
     whole = validation.whole(arrays, derived)

@@ -288,9 +288,9 @@ def _index_of(forest: Any, label: Hashable | None) -> int | None:
 
 def _names(forest: Any, outputs: ExpertOutputs) -> list[Hashable]:
     """Return the names of all features, and of the words in a sample that have no column."""
-    slots = set(new_words(forest._arena, outputs.words))
-    words = forest._features.words if slots else {}
-    return [*forest._features, *(word for word, slot in words.items() if slot in slots)]
+    indices = set(new_words(forest._arena, outputs.words))
+    words = forest._features.words if indices else {}
+    return [*forest._features, *(word for word, index in words.items() if index in indices)]
 
 
 def _titles(names: list[Hashable], ends_with_rest: bool) -> pd.Index:

@@ -21,8 +21,8 @@ from river_amf.kernels.classification.sparse_model import input_of
 from river_amf.kernels.regression.trends import SMOOTH_TERMS
 from river_amf.outputs.votes import ExpertOutputs
 from river_amf.state.layout import (
-    MOST_SLOTS,
     MOST_TERMS,
+    MOST_TREND_FEATURES,
     REGRESSION,
     start_of_term,
 )
@@ -142,15 +142,15 @@ def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_I
 
 
 def _of_words(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
-    arena, slots, sizes = forest._arena, forest._features.words or {}, {}
+    arena, indices, sizes = forest._arena, forest._features.words or {}, {}
     if WORDS not in vote_weights(arena):
         return
     if outputs is not None:  # only its words, of which there are few
-        sizes = {int(slot): _value_of(arena.words[int(slot)], x) for slot, x in outputs.words}
-        slots = {word: slot for word, slot in slots.items() if slot in sizes}
+        sizes = {int(index): _value_of(arena.words[int(index)], x) for index, x in outputs.words}
+        indices = {word: index for word, index in indices.items() if index in sizes}
     yield WORDS, None, None, arena.word_weights[0], 1.0
-    for word, slot in slots.items():
-        yield WORDS, word, "value", arena.word_weights[slot], sizes.get(slot, math.nan)
+    for word, index in indices.items():
+        yield WORDS, word, "value", arena.word_weights[index], sizes.get(index, math.nan)
 
 
 def _of_trends(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
@@ -173,7 +173,7 @@ def _of_trends(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Inp
             added = weights[waves] @ outputs.terms[SMOOTH_TERMS, waves]
             yield trend, None, COSINES, added, 1.0
         for j, name in enumerate(features):
-            sign, k = (-1.0) ** (j // MOST_SLOTS), first + step * (j % MOST_SLOTS)
+            sign, k = (-1.0) ** (j // MOST_TREND_FEATURES), first + step * (j % MOST_TREND_FEATURES)
             if not features.is_categorical[j]:
                 yield trend, name, "value", sign * weights[k], values[j]
             if trend == FAST:

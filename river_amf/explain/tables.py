@@ -190,8 +190,8 @@ def _box(forest: Ensemble, tree: int, node: Any) -> list[dict[Hashable, float]]:
     arena, names = forest._arena, list(forest._features)
     if node["n_rows"]:  # a leaf that keeps its samples has no stored box
         box = np.full((2, len(names)), math.nan)
-        kernels.hull_of_leaf(arena, tree, int(node["slot"]), box.ctypes.data)
+        kernels.hull_of_leaf(arena, tree, int(node["box_or_row"]), box.ctypes.data)
     else:
-        box = arena.boxes[tree, node["slot"], :, : len(names)]
+        box = arena.boxes[tree, node["box_or_row"], :, : len(names)]
     pairs = (zip(names, ends, strict=True) for ends in box.tolist())
     return [{name: end for name, end in ends if not math.isnan(end)} for ends in pairs]

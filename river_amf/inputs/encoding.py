@@ -40,7 +40,7 @@ class EncodedSample:
     """A sample in the form that the kernels take.
 
     Row 0 of `values` is the sample; kernels write it without outliers to row 1, and as a tree sees
-    it to row 2. Behind them are the number of its words, and the slot and value of each.
+    it to row 2. Behind them are the number of its words, and the index and value of each.
     """
 
     __slots__ = ("_all", "_start", "address", "buffer", "picked", "source", "values")
@@ -60,7 +60,7 @@ class EncodedSample:
 
     @property
     def words(self) -> NDArray[np.float64]:
-        """The slots and values of its words, of shape (n_words, 2)."""
+        """The indices and values of its words, of shape (n_words, 2)."""
         n_words = int(self._all[self._start])
         return self._all[self._start + 1 :][: 2 * n_words].reshape(-1, 2)
 
@@ -140,11 +140,11 @@ def row_encoder(
 def word_encoder(
     columns: Mapping[Hashable, int],
     codes: Mapping[Hashable, Codes],
-    slots: Mapping[Hashable, int],
+    indices: Mapping[Hashable, int],
     sample: EncodedSample,
 ) -> Encoder:
     """Return such a function for samples of words, in which an absent number is 0."""
-    # Its second argument is whether to ignore words without a slot, which else give None.
+    # Its second argument is whether to ignore unknown words, which else give None.
     blank = array("d", [math.nan if name in codes else 0.0 for name in columns])
 
     def encode(x: Any, ignores_new: bool = False) -> EncodedSample | None:
@@ -153,23 +153,23 @@ def word_encoder(
         row, words = blank[:], []
         try:
             for name, value in x.items():
-                slot = slots.get(name)
+                index = indices.get(name)
                 if type(value) in PLAIN_NUMBERS:
                     number = float(value)
-                    if number == 0.0 or (ignores_new and slot is None and name not in codes):
+                    if number == 0.0 or (ignores_new and index is None and name not in codes):
                         continue
-                    if slot is None:
+                    if index is None:
                         return None
                     if number - number == 0.0:
-                        words.append((slot, number))
+                        words.append((index, number))
                     elif number == number:  # infinite
                         return None
                     if name in columns:
                         row[columns[name]] = number
                 elif value is None:
-                    if slot is not None and name in columns:
+                    if index is not None and name in columns:
                         row[columns[name]] = math.nan
-                elif slot is None and name in codes:
+                elif index is None and name in codes:
                     row[columns[name]] = codes[name][value]
                 else:
                     return None

@@ -66,7 +66,7 @@ class Schema:
         warned: set[Hashable] | None = None,
     ) -> None:
         self.labels = Labels() if labels is None else labels
-        # slots of words in order of arrival, from 1, as 0 is for the constant 1
+        # indices of words in order of arrival, from 1, as 0 is for the constant 1
         self.words: dict[Hashable, int] | None = None if max_split_words is None else {}
         self._columns: dict[Hashable, int] = {}
         self._categories: dict[Hashable, Categories] = {}  # for categorical features only
@@ -146,17 +146,17 @@ class Schema:
         return max((coding.n_codes for coding in self._categories.values()), default=0)
 
     @property
-    def n_slots(self) -> int:
-        """The number of slots of words in use, 0 if there are no words."""
+    def n_indices(self) -> int:
+        """The number of indices of words in use, 0 if there are no words."""
         return 0 if self.words is None else 1 + len(self.words)
 
     @property
-    def columns_by_slot(self) -> NDArray[np.int64]:
-        """1 + the column of the word in each slot, 0 if it has none; empty without words."""
+    def columns_by_index(self) -> NDArray[np.int64]:
+        """1 + the column of the word of each index, 0 if it has none; empty without words."""
         if self.words is None:
             return np.zeros(0, np.int64)
-        # Only in a damaged file there are columns of words that have no slot.
-        columns = np.zeros(self.n_slots, np.int64)
+        # Only in a damaged file there are columns of words that have no index.
+        columns = np.zeros(self.n_indices, np.int64)
         for name, column in self._columns.items():
             if name not in self._categories:
                 columns[self.words.get(name, 0)] = 1 + column
@@ -226,8 +226,8 @@ class Schema:
             row.get(name, math.nan if is_blank or name in self._categories else 0.0) + 0.0
             for name in self._columns  # -0.0 becomes 0.0, its equal, as in the kernels
         ]
-        slots = self.words or {}
-        words = [(slots[name], row[name]) for name in row if name in slots]
+        indices = self.words or {}
+        words = [(indices[name], row[name]) for name in row if name in indices]
         self.sample.hold(values, [word for word in words if not math.isnan(word[1])])
         return self.sample
 
@@ -323,7 +323,7 @@ class Schema:
         )
 
     def new_words(self, row: Row) -> list[Hashable]:
-        """Return the words of a row that have no slot, in the order of their slots to come."""
+        """Return the words of a row that are new, in the order of their indices to come."""
         new = [plain(name) for name in row if not self.is_known(name)]
         return sorted(new, key=column_order)
 
@@ -333,7 +333,7 @@ class Schema:
         """Add new words; each in one step, as a call may be interrupted between any two."""
         assert self.words is not None
         for word in words:
-            self.words[word] = self.n_slots
+            self.words[word] = self.n_indices
 
     def admit(self, reading: Reading) -> tuple[Schema, Row]:
         """Return a schema with all that is new in a sample but words, and the row of the sample."""

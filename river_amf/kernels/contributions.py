@@ -40,7 +40,7 @@ from river_amf.kernels.regression.densities import estimate_of
 from river_amf.kernels.tree.estimates import probability
 from river_amf.kernels.tree.structure import next_visit, pass_on, walk_from
 from river_amf.state import layout
-from river_amf.state.layout import LEAF, LOCATION, MEAN, MOST_SLOTS, MOST_TERMS, N_TRENDS
+from river_amf.state.layout import LEAF, LOCATION, MEAN, MOST_TERMS, MOST_TREND_FEATURES, N_TRENDS
 
 # The rows behind those of voters: of the prediction of a regressor; profiles, by label; and of each
 # stack the voters, in place of a baseline, and the base, in the next place.
@@ -156,7 +156,7 @@ def add_trends(forest: Forest, sample: int, output: int, parts: Array) -> None:
             share_cosines(forest, 0, scale, z, j, arguments, cosines)
             trends.take_terms(forest, x, z, j, part, terms)
             if j >= 0:
-                profile = terms[trends.FAST_TERMS, 2 + 2 * (j % MOST_SLOTS)]
+                profile = terms[trends.FAST_TERMS, 2 + 2 * (j % MOST_TREND_FEATURES)]
                 parts[n_voters + PROFILES, part, 0] = profile
             for k in range(N_TRENDS):
                 parts[n_trees + k, part, LOCATION] = trends.predict_trend(forest, k, terms)

@@ -33,7 +33,7 @@ class Sample(NamedTuple):
     additive_inputs: Array
     terms: Array  # of trends
     votes: Array
-    i: int  # its place among the votes
+    i: int  # its index among the votes
     context: Array
 
 

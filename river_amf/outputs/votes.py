@@ -15,7 +15,7 @@ class ExpertOutputs(NamedTuple):
     """The inputs and votes of the experts for a sample."""
 
     values: Array  # the encoded sample, of shape (n_features,)
-    words: Array  # rows of slot and value, of shape (n_words, 2)
+    words: Array  # rows of index and value, of shape (n_words, 2)
     votes: Array  # of shape (n_voters, n_classes); for a learned vote logarithms
     standardized: Array  # numbers at both timescales, then bins, (n_rows, n_features)
     terms: Array  # inputs of trends, see `kernels.regression.trends`
@@ -26,8 +26,8 @@ class ExpertOutputs(NamedTuple):
 
 
 def new_words(arena: Arena, words: Array) -> list[int]:
-    """Return the slots of the words of a sample that have no column."""
-    return [int(slot) for slot in words[:, 0] if arena.words["column"][int(slot)] <= 0]
+    """Return the indices of the words of a sample that have no column."""
+    return [int(index) for index in words[:, 0] if arena.words["column"][int(index)] <= 0]
 
 
 def parts_of(arena: Arena, sample: EncodedSample) -> Array:

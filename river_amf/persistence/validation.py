@@ -73,7 +73,7 @@ def whole(arrays: dict[str, Array], derived: dict[str, Array]) -> dict[str, Arra
 def check(arrays: dict[str, Array], columns: Array) -> None:
     """Raise FileError if the kernels could not work on the arrays of a forest."""
     # The settings are trusted: they follow from the parameters of the model, its labels and its
-    # features. `columns` has the columns of words, by slot (`Schema.columns_by_slot`).
+    # features. `columns` has the columns of words, by index (`Schema.columns_by_index`).
     settings, trees, samples = arrays["settings"][0], arrays["trees"], arrays["samples"]
     require(_all_between(samples["label"], 0, settings["n_labels"] - 1), "labels of samples")
     _check_features(arrays, columns)
@@ -98,8 +98,8 @@ def check(arrays: dict[str, Array], columns: Array) -> None:
         split_by, are_leaves = nodes["feature"], nodes["left"] == NONE
         is_sound = _all_between(split_by[~are_leaves], 0, settings["n_features"] - 1)
         require(is_sound and (split_by[are_leaves] == NONE).all(), "split features")
-        slots = np.sort(nodes["slot"][nodes["n_rows"] == 0])
-        require(np.array_equal(slots, np.arange(tree["n_boxes"])), "slots of boxes")
+        boxes = np.sort(nodes["box_or_row"][nodes["n_rows"] == 0])
+        require(np.array_equal(boxes, np.arange(tree["n_boxes"])), "boxes of nodes")
         _check_lists(arrays["links"][t], nodes, settings)
 
 
@@ -162,7 +162,7 @@ def _check_links(nodes: Array, root: int) -> None:
 def _check_lists(links: Array, nodes: Array, settings: Any) -> None:
     """Check the lists of rows that the leaves of a tree keep, from the newest to the oldest."""
     keeping, end = nodes[nodes["n_rows"] != 0], len(links)
-    heads, is_listed = keeping["slot"], links != UNLISTED
+    heads, is_listed = keeping["box_or_row"], links != UNLISTED
     are_leaves = (keeping["n_rows"] > 0).all() and (keeping["left"] == NONE).all()
     splits_late = not settings["split_pure"] and len(nodes) + 2 <= settings["max_nodes"]
     require(are_leaves and (splits_late or len(keeping) == 0), "number of kept samples")

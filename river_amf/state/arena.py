@@ -328,7 +328,7 @@ class Arena:
         arrays = self._resized_arrays(capacities | {"cosine": n}) | {"settings": settings}
         # Inputs between those there are: these move, with weights and covariances.
         n_features, name = int(settings["n_features"][0]), "smooth"
-        positions = np.append(0, 1 + n + np.arange(min(n_features, layout.MOST_SLOTS)))
+        positions = np.append(0, 1 + n + np.arange(min(n_features, layout.MOST_TREND_FEATURES)))
         if len(self.linear_models):
             name, terms = "smooth_weights", range(min(n_features, layout.MOST_TERMS))
             firsts = np.array([layout.start_of_term(n, q) for q in terms], np.intp)

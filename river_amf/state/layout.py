@@ -51,7 +51,7 @@ SETTINGS = _record(
     ("scores_trees", "i8"),  # whether the predictions of single trees are compared with y
     ("has_categories", "i8"),
     ("n_codes", "i8"),  # all codes of categories so far are below it
-    ("n_words", "i8"),  # slots of words in use, that of the constant 1 included; 0: no words
+    ("n_words", "i8"),  # indices of words in use, that of the constant 1 included; 0: no words
     ("max_split_words", "i8"),  # most features if there are words
     ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
     ("max_delayed_labels", "i8"),  # 0 if delayed labels make no difference
@@ -138,7 +138,7 @@ NODE = _record(
     ("left", "i4"),
     ("right", "i4"),
     ("parent", "i4"),
-    ("slot", "i4"),  # index of its box, or of the newest row if it is a leaf that keeps samples
+    ("box_or_row", "i4"),  # its box, or the newest row if it is a leaf that keeps samples
     ("n_rows", "i4"),  # number of samples that a leaf keeps, 0 where there is a box
 )
 
@@ -265,7 +265,7 @@ MOST_TERMS = 32  # for the features in an additive expert; if there are more, th
 N_WAVES = 200  # random Fourier features of a trend
 N_TRENDS = 2
 N_TERM_ROWS = 6  # rows of inputs of trends, and of scratch space
-MOST_SLOTS = 64  # for the features in the terms of a trend; if there are more, they share slots
+MOST_TREND_FEATURES = 64  # for the features in a trend; if there are more, they share inputs
 N_RECENT_ERRORS = 2  # means of recent errors that may be voters
 N_STACKED = 10  # voters of the largest stack
 
@@ -545,8 +545,8 @@ def lengths_of_features(settings: Array, n_features: int) -> dict[str, int]:
     n_additive = start_of_term(0, n_terms) if has_experts else 0
     n_smooth = start_of_term(n_cosines, n_terms) if has_experts else 0
     has_trends = bool(settings["n_trends"][0])
-    n_slots = min(n_features, MOST_SLOTS)
-    n_fast, n_wave = (1 + 2 * n_slots, 1 + n_cosines + n_slots) if has_trends else (0, 0)
+    n_own = min(n_features, MOST_TREND_FEATURES)
+    n_fast, n_wave = (1 + 2 * n_own, 1 + n_cosines + n_own) if has_trends else (0, 0)
     has_residuals = settings["n_tree_targets"][0] > 1 and settings["relevance"][0]
     return {
         "feature": n_features,

@@ -38,7 +38,7 @@ def bags(n_samples, seed=1, n_words=60, n_labels=2):
     return result
 
 
-def slots_of(model):
+def indices_of(model):
     return model._features.words
 
 
@@ -47,7 +47,7 @@ class NaiveWords:
 
     def __init__(self, max_split_words=30, max_words=math.inf):
         self.max_split_words, self.max_words = max_split_words, max_words
-        self.slots = {}  # in order of arrival
+        self.indices = {}  # in order of arrival
         self.columns, self.chosen = [], []
         self.uses = defaultdict(int)
         self.past = defaultdict(list)  # by word, and None for the constant: (value, label, weight)
@@ -64,7 +64,7 @@ class NaiveWords:
         """Return the inputs of the words that a sample has, in order of their slots."""
         values = {None: 1.0}
         for word in sorted(
-            (word for word in x if x[word] and word in self.slots), key=self.slots.get
+            (word for word in x if x[word] and word in self.indices), key=self.indices.get
         ):
             value = x[word] / (self.scale(word) or abs(x[word]))
             values[word] = min(max(value, -10.0), 10.0)
@@ -84,26 +84,26 @@ class NaiveWords:
         self.chosen = []
         if label not in self.labels:
             self.labels.append(label)
-        if len(self.slots) + len(self.new(x)) > self.max_words:
+        if len(self.indices) + len(self.new(x)) > self.max_words:
             self.forget()
         for word in self.new(x):
-            if len(self.slots) < self.max_words:
-                self.slots[word] = 1 + len(self.slots)
+            if len(self.indices) < self.max_words:
+                self.indices[word] = 1 + len(self.indices)
 
     def new(self, x):
-        return sorted(word for word in x if x[word] and word not in self.slots)
+        return sorted(word for word in x if x[word] and word not in self.indices)
 
     def forget(self):
-        arrived = list(self.slots)
+        arrived = list(self.indices)
         rank = {word: (word in self.columns, self.uses[word], k) for k, word in enumerate(arrived)}
         n_kept = max(len(arrived) // 2, len(self.columns))
         gone = sorted(arrived, key=rank.get)[: len(arrived) - n_kept]
         for word in gone:
-            del self.slots[word]
+            del self.indices[word]
             for table in (self.uses, self.past, self.weights, self.squares):
                 table.pop(word, None)
-        for slot, word in enumerate(self.slots, start=1):
-            self.slots[word] = slot
+        for index, word in enumerate(self.indices, start=1):
+            self.indices[word] = index
             self.uses[word] //= 2
 
     def learn(self, x, label, weight):
@@ -180,14 +180,14 @@ def test_words_equal_the_reference(samples, parameters):
             assert vote == pytest.approx(expected, rel=1e-12, abs=1e-12)
         naive.learn(x, y, relative([WEIGHTS[k % 5] for k in range(i + 1)]))
         assert list(model._features) == naive.columns
-        assert slots_of(model) == naive.slots
+        assert indices_of(model) == naive.indices
     arena = model._arena
-    for word, slot in {None: 0, **naive.slots}.items():
-        weights = arena.word_weights[slot, : len(naive.labels)]
+    for word, index in {None: 0, **naive.indices}.items():
+        weights = arena.word_weights[index, : len(naive.labels)]
         assert weights == pytest.approx([naive.weights[word][c] for c in naive.labels], abs=1e-12)
-        squares = arena.word_squares[slot, : len(naive.labels)]
+        squares = arena.word_squares[index, : len(naive.labels)]
         assert squares == pytest.approx([naive.squares[word][c] for c in naive.labels], rel=1e-12)
-        assert word is None or arena.words["uses"][slot] == naive.uses[word]
+        assert word is None or arena.words["uses"][index] == naive.uses[word]
 
 
 def test_vote_of_words_follows_the_gradient():
@@ -235,9 +235,9 @@ def test_none_and_nan_are_missing_not_zero():
     missing = pickle.loads(pickle.dumps(model))
     before = model._arena.words["uses"].copy()
     missing.learn_one({"tells 0 0": None, "unknown": None}, "label 0")
-    assert "unknown" not in slots_of(missing)
-    n_slots = model._features.n_slots
-    assert (missing._arena.words["uses"][1:n_slots] == before[1:n_slots]).all()
+    assert "unknown" not in indices_of(missing)
+    n_indices = model._features.n_indices
+    assert (missing._arena.words["uses"][1:n_indices] == before[1:n_indices]).all()
 
 
 def test_new_categories_have_a_column_at_once():
@@ -260,7 +260,7 @@ def test_categories_beyond_the_columns_are_ignored():
         model.learn_one({"d": "new"}, "b")
         assert list(model._features) == ["a", "b"]
         assert model._features.categories("c") is None
-        assert sorted(slots_of(model)) == ["word"]
+        assert sorted(indices_of(model)) == ["word"]
 
 
 @pytest.mark.slow
@@ -271,21 +271,21 @@ def test_memory_of_new_words_is_bounded():
         x = {f"fresh {10 * i + k}": 1 for k in range(10)}
         y = rng.random() < 0.5
         model.learn_one(x | {f"tells {y}": 1}, y)
-        assert len(slots_of(model)) <= 500
+        assert len(indices_of(model)) <= 500
         if i % 1000 == 999:
             sizes.append(model.memory_usage)
-            assert {"tells True", "tells False"} <= {*slots_of(model)} & {*model._features}
+            assert {"tells True", "tells False"} <= {*indices_of(model)} & {*model._features}
     assert max(sizes) < 1.02 * sizes[0] + 100_000
     assert model.predict_proba_one({"tells True": 1})[True] > 0.9
 
 
 def test_predictions_of_forgotten_words_are_dropped():
     model, twin = (learn(Forest(2, absent="zero", max_words=4, seed=1), bags(3)) for _ in "ab")
-    word, slot = next(iter(slots_of(model).items()))
+    word, index = next(iter(indices_of(model).items()))
     model.predict_one({word: 1.0})
     for forest in (model, twin):
         forest.learn_one({"new": 1.0, "newer": 1.0}, "a")
-    other = next(name for name, number in slots_of(model).items() if number == slot)
+    other = next(name for name, number in indices_of(model).items() if number == index)
     for forest in (model, twin):
         forest.learn_one({other: 1.0}, "a")
     assert other != word and state_of(model) == state_of(twin)
@@ -388,7 +388,7 @@ def test_large_matrices_stay_sparse():
     X = scipy.sparse.csr_array(([1.0, 2.0], ([0, 1], [10**9, 7])), shape=(2, 2**30 + 1))
     model = Forest(2, absent="zero", seed=1)
     model.learn_many(X, ["a", "b"])
-    assert slots_of(model) == {10**9: 1, 7: 2}
+    assert indices_of(model) == {10**9: 1, 7: 2}
     first, second = model.predict_proba_many(X)["a"]
     assert first > second
 

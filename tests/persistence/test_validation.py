@@ -82,7 +82,7 @@ def longer_list(header, arrays):
 def shared_list(header, arrays):
     nodes = arrays["nodes"][0]
     first, second = np.flatnonzero(nodes["n_rows"] > 0)[:2]
-    nodes["slot"][first] = nodes["slot"][second]
+    nodes["box_or_row"][first] = nodes["box_or_row"][second]
 
 
 def full_tree(header, arrays):
@@ -102,7 +102,7 @@ EDITS = {
         (put("nodes", "parent", (0, 1), 1), "links of nodes"),
         (circle, "links of nodes"),
         (put("nodes", "feature", first_inner, 3), "split features"),
-        (put("nodes", "slot", first_inner, 10**6), "slots"),
+        (put("nodes", "box_or_row", first_inner, 10**6), "boxes of nodes"),
         (put("features", "n_recent", 0, 65), "n_recent of features"),
         (longer_list, "lengths of lists"),
         (shared_list, "lists of samples"),

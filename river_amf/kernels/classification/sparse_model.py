@@ -1,6 +1,6 @@
 """Words: numeric features of which an absent one is 0 (DESIGN.md: words).
 
-A sample has a list of its words, as rows of slot and value in ascending order of slots, so that
+A sample has a list of its words, as rows of index and value in ascending order of indices, so that
 sums do not depend on the order of its keys. A logistic regression, the linear model of the words,
 takes all of them; trees see those that have been chosen for a column. What a sample costs depends
 on its words, not on the vocabulary.
@@ -17,7 +17,7 @@ from river_amf.kernels.numba_tools.arrays import Array, Forest, Record, array_at
 from river_amf.kernels.numba_tools.compilation import helper, hot, view
 from river_amf.state.layout import CHOSEN
 
-CONSTANT = 0  # the slot of the constant 1
+CONSTANT = 0  # the index of the constant 1
 
 STEP = 0.1
 FIRST_VOTE = 0.5  # weight of the linear model in a learned vote, at first
@@ -34,7 +34,7 @@ LEAST_SAMPLES = 20.0  # before so many, no word is
 
 @view
 def words_of(address: int, width: int, has_words: bool) -> Array:
-    """Return the words of a sample as rows of slot and value, none if the forest has none."""
+    """Return the words of a sample as rows of index and value, none if the forest has none."""
     start = address + 24 * width
     n_words = int(array_at(start, (1,), np.float64)[0]) if has_words else 0
     return array_at(start + 8, (n_words, 2), np.float64)
@@ -54,10 +54,10 @@ def predict_sparse(forest: Forest, words: Array, vote: Array) -> None:
     for c in range(n_labels):
         vote[c] = forest.word_weights[CONSTANT, c]
     for i in range(len(words)):
-        slot = int(words[i, 0])
-        value = input_of(forest.words[slot], words[i, 1])
+        index = int(words[i, 0])
+        value = input_of(forest.words[index], words[i, 1])
         for c in range(n_labels):
-            vote[c] += forest.word_weights[slot, c] * value
+            vote[c] += forest.word_weights[index, c] * value
 
 
 @helper
@@ -68,16 +68,16 @@ def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: 
     for c in range(n_labels):
         errors[c] = math.exp(vote[c]) - (c == label)
     for i in range(-1, len(words)):
-        slot, value = CONSTANT, 1.0
+        index, value = CONSTANT, 1.0
         if i >= 0:
-            slot = int(words[i, 0])
-            value = input_of(forest.words[slot], words[i, 1])
+            index = int(words[i, 0])
+            value = input_of(forest.words[index], words[i, 1])
         for c in range(n_labels):
             if abs(errors[c]) >= TINY_ERROR:
                 gradient = weight * errors[c] * value
-                forest.word_squares[slot, c] += gradient * gradient
-                step = STEP * gradient / math.sqrt(forest.word_squares[slot, c])
-                forest.word_weights[slot, c] -= step
+                forest.word_squares[index, c] += gradient * gradient
+                step = STEP * gradient / math.sqrt(forest.word_squares[index, c])
+                forest.word_weights[index, c] -= step
 
 
 @helper
@@ -98,9 +98,9 @@ def count_words(forest: Forest, words: Array, label: int, weight: float) -> None
 
 
 @hot
-def count_word(forest: Forest, slot: int, value: float, label: int, capped: float) -> None:
+def count_word(forest: Forest, index: int, value: float, label: int, capped: float) -> None:
     """Count a word in its statistics."""
-    word = forest.words[slot]
+    word = forest.words[index]
     largest = LARGEST_VALUE
     if word["weight"] > FEW_USES:
         scale = math.sqrt(word["squares"] / word["weight"])
@@ -109,22 +109,22 @@ def count_word(forest: Forest, slot: int, value: float, label: int, capped: floa
     word["uses"] += 1
     word["weight"] += capped
     word["squares"] += capped * value * value
-    forest.word_sums[slot, label] += capped * value
+    forest.word_sums[index, label] += capped * value
 
 
 @hot
-def is_informative(forest: Forest, slot: int) -> bool:
+def is_informative(forest: Forest, index: int) -> bool:
     """Return whether a word is a number, or goes with the label beyond chance."""
     # n eta^2, where eta^2 is the share of the value's variance that lies between the labels, is
     # Pearson's chi^2 if a word is there or not. By chance it is about k, plus or minus sqrt(2 k).
-    word, n = forest.words[slot], forest.words[CONSTANT]["weight"]
+    word, n = forest.words[index], forest.words[CONSTANT]["weight"]
     if n >= LEAST_SAMPLES and word["weight"] >= COMMON * n:
         return True
     if word["weight"] < LEAST_USES:
         return False
     total, between, n_labels = 0.0, 0.0, 0
     for c in range(forest.settings["n_labels"]):
-        size, of_label = forest.word_sums[CONSTANT, c], forest.word_sums[slot, c]
+        size, of_label = forest.word_sums[CONSTANT, c], forest.word_sums[index, c]
         if size > 0.0:
             n_labels += 1
             total += of_label

@@ -37,7 +37,7 @@ from river_amf.kernels.regression.target_pool import (
     stacked,
     winsorized,
 )
-from river_amf.state.layout import LATENESS, LOCATION, MOST_SLOTS, N_BINS, N_TRENDS
+from river_amf.state.layout import LATENESS, LOCATION, MOST_TREND_FEATURES, N_BINS, N_TRENDS
 
 # The rows of terms of a sample. RAW: the cosines. SMOOTH_TERMS: 1, the standardized cosines, the
 # standardized features. FAST_TERMS: 1, and for each feature its standardized value and its profile.
@@ -109,14 +109,14 @@ def follow_trends(
 def take_terms(forest: Forest, x: Array, z: Array, start: int, end: int, terms: Array) -> None:
     """Write the terms of some features, all others 0."""
     # Features from the 65th on are folded upon the first ones, which bounds the time.
-    smooth, fast, n_slots = terms[SMOOTH_TERMS], terms[FAST_TERMS], n_slots_of(forest)
+    smooth, fast, n_own = terms[SMOOTH_TERMS], terms[FAST_TERMS], n_own_of(forest)
     first = 1 + forest.settings["n_cosines"]
     smooth[0] = fast[0] = 1.0
-    for q in range(n_slots):
+    for q in range(n_own):
         smooth[first + q] = fast[1 + 2 * q] = fast[2 + 2 * q] = 0.0
     scale, n_before = target_scale(forest), 0  # categorical features before this one
     for j in range(end):
-        q, sign = j % MOST_SLOTS, 1.0 if (j // MOST_SLOTS) % 2 == 0 else -1.0
+        q, sign = j % MOST_TREND_FEATURES, 1.0 if (j // MOST_TREND_FEATURES) % 2 == 0 else -1.0
         means = forest.profiles[j]
         if forest.is_categorical[j]:
             means = forest.category_profiles[n_before]
@@ -129,18 +129,18 @@ def take_terms(forest: Forest, x: Array, z: Array, start: int, end: int, terms: 
 
 
 @hot
-def n_slots_of(forest: Forest) -> int:
-    """Return how many slots the features have."""
-    return min(forest.settings["n_features"], MOST_SLOTS)
+def n_own_of(forest: Forest) -> int:
+    """Return how many inputs the features have."""
+    return min(forest.settings["n_features"], MOST_TREND_FEATURES)
 
 
 @hot
 def predict_trend(forest: Forest, k: int, terms: Array) -> float:
     """Return the prediction of a trend, which may leave the range of the targets."""
-    settings, n_slots = forest.settings, n_slots_of(forest)
+    settings, n_own = forest.settings, n_own_of(forest)
     if k == SMOOTH:
-        return dot(forest.smooth[0], terms[SMOOTH_TERMS], 1 + settings["n_cosines"] + n_slots)
-    return dot(forest.fast[0], terms[FAST_TERMS], 1 + 2 * n_slots)
+        return dot(forest.smooth[0], terms[SMOOTH_TERMS], 1 + settings["n_cosines"] + n_own)
+    return dot(forest.fast[0], terms[FAST_TERMS], 1 + 2 * n_own)
 
 
 @hot
@@ -159,10 +159,10 @@ def learn_trend(
     forest: Forest, k: int, terms: Array, target: float, weight: float, lateness: float
 ) -> None:
     """Learn a sample in a trend."""
-    decay, n, x = slowed_decay(FAST_DECAY, lateness), 1 + 2 * n_slots_of(forest), terms[FAST_TERMS]
+    decay, n, x = slowed_decay(FAST_DECAY, lateness), 1 + 2 * n_own_of(forest), terms[FAST_TERMS]
     coefficients, covariance = forest.fast[0], forest.fast_covariance
     if k == SMOOTH:
-        n = 1 + forest.settings["n_cosines"] + n_slots_of(forest)
+        n = 1 + forest.settings["n_cosines"] + n_own_of(forest)
         decay, x = SMOOTH_DECAY, terms[SMOOTH_TERMS]
         coefficients, covariance = forest.smooth[0], forest.smooth_covariance
     step = terms[STEP]

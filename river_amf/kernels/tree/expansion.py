@@ -104,7 +104,7 @@ def collect_members(
         random_numbers.code_row(
             forest.is_categorical, values.shape[1], tree.state["key"], forest.rows[row], values[i]
         )
-        row = tree.nodes[index]["slot"] if i == last else tree.links[row]
+        row = tree.nodes[index]["box_or_row"] if i == last else tree.links[row]
 
 
 @helper

@@ -72,7 +72,7 @@ def novelty_in(forest: Forest, tree: Tree, values: Array, x: Array) -> float:
         if not structure.keeps_samples(node):
             rate = rate_of(forest, tree, node, x)
         elif node["parent"] == NONE:  # else it takes the box of its parent, and that rate
-            rate = 1.0 if is_outside_rows(forest, tree, node["slot"], x) else 0.0
+            rate = 1.0 if is_outside_rows(forest, tree, node["box_or_row"], x) else 0.0
         if rate > 0.0:
             stays = math.exp(-(node["split_time"] - time) * rate)
             novelty += reach * (1.0 - stays) * math.log1p(node["n_samples"])

@@ -30,15 +30,15 @@ RAREST = 32  # the number of bits that decide which samples stay in a list that 
 def list_row(tree: Tree, index: int, row: int) -> None:
     """Put a row of the store at the head of a leaf's list."""
     node = tree.nodes[index]
-    tree.links[row] = node["slot"]
-    node["slot"] = row
+    tree.links[row] = node["box_or_row"]
+    node["box_or_row"] = row
     node["n_rows"] += 1
 
 
 @helper
 def clear_rows(node: Record) -> None:
     """Clear a leaf's list."""
-    node["slot"] = NONE
+    node["box_or_row"] = NONE
     node["n_rows"] = 0
 
 
@@ -49,7 +49,7 @@ def span_of_list(
     """Mark samples, by position, whose hull is that of a leaf's whole list."""
     # `ends` and `positions` are working memory, filled with NaN.
     n_features = tree.settings["n_features"]
-    row = tree.nodes[index]["slot"]
+    row = tree.nodes[index]["box_or_row"]
     for i in range(len(is_spanning)):
         for j in range(n_features):
             x = coded(forest.is_categorical, tree.state["key"], j, forest.rows[row, j])
@@ -77,7 +77,7 @@ def rarity(sample: Record) -> int:
 def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array, n_rare: Array) -> int:
     """Return the smallest rarity to keep if at most half of a leaf's samples are to be kept."""
     # `n_rare` is working memory, filled with zeros.
-    row = tree.nodes[index]["slot"]
+    row = tree.nodes[index]["box_or_row"]
     for i in range(len(is_spanning)):
         n_rare[rarity(forest.samples[row])] += not is_spanning[i]
         row = tree.links[row]
@@ -107,13 +107,13 @@ def list_row_and_thin(forest: Forest, tree: Tree, index: int, newest: int) -> No
 def drop_common(forest: Forest, tree: Tree, index: int, is_spanning: Array, least: int) -> None:
     """Take the samples off a leaf's list that are less rare than `least` and not spanning."""
     node = tree.nodes[index]
-    row, last = node["slot"], NONE
+    row, last = node["box_or_row"], NONE
     clear_rows(node)
     for is_kept in is_spanning:
         following = tree.links[row]
         if is_kept or rarity(forest.samples[row]) >= least:
             if last == NONE:
-                node["slot"] = row
+                node["box_or_row"] = row
             else:
                 tree.links[last] = row
             last = row
@@ -130,7 +130,7 @@ def release_rows(forest: Forest, tree: Tree) -> None:
     for index in range(tree.state["n_nodes"]):
         node = tree.nodes[index]
         if keeps_samples(node):
-            row = node["slot"]
+            row = node["box_or_row"]
             clear_rows(node)
             add_box(tree, index)
             hull_of_rows(forest, tree, row, box_of(tree, node))
@@ -188,7 +188,7 @@ def compact_rows(forest: Forest) -> None:
         for index in range(trees[t]["n_nodes"]):
             node = nodes[t, index]
             if keeps_samples(node):
-                node["slot"] = moved_to[node["slot"]]
+                node["box_or_row"] = moved_to[node["box_or_row"]]
 
 
 @hot

@@ -121,7 +121,7 @@ def add_node(tree: Tree, parent: int) -> int:
     """Add a leaf without samples, box or counts; the caller has checked the capacity."""
     index = tree.state["n_nodes"]
     tree.state["n_nodes"] = index + 1
-    tree.nodes[index]["slot"] = NONE
+    tree.nodes[index]["box_or_row"] = NONE
     tree.nodes[index]["n_rows"] = 0
     clear_node(tree, index, parent)
     return index
@@ -159,14 +159,14 @@ def add_box(tree: Tree, index: int) -> None:
     """Give a node an empty box."""
     box = tree.state["n_boxes"]
     tree.state["n_boxes"] = box + 1
-    tree.nodes[index]["slot"] = box
+    tree.nodes[index]["box_or_row"] = box
     clear_box(tree, index)
 
 
 @helper
 def clear_box(tree: Tree, index: int) -> None:
     """Make the box of a node empty, filled with NaN."""
-    box = tree.nodes[index]["slot"]
+    box = tree.nodes[index]["box_or_row"]
     for j in range(tree.boxes.shape[2]):
         tree.boxes[box, 0, j] = math.nan
         tree.boxes[box, 1, j] = math.nan
@@ -175,7 +175,7 @@ def clear_box(tree: Tree, index: int) -> None:
 @view
 def box_of(tree: Tree, node: Record) -> Array:
     """Return the box of a node that keeps no samples."""
-    return tree.boxes[node["slot"]]
+    return tree.boxes[node["box_or_row"]]
 
 
 @helper
