@@ -14,7 +14,7 @@ from river_amf.engine.engine import Engine
 from river_amf.inputs.labels import Labels, Targets
 from river_amf.inputs.schema import Schema
 from river_amf.outputs.predictions import first_prediction
-from river_amf.outputs.votes import of_trees, voter_probabilities
+from river_amf.outputs.votes import tree_votes, voter_probabilities
 from river_amf.parameters import Parameters
 from river_amf.state import layout
 from river_amf.state.arena import Arena
@@ -190,7 +190,7 @@ def _predict(forest: Ensemble, index: int, x: dict[Any, Any]) -> Any:
     if outputs is None:
         return first_prediction(forest._labels)
     if forest._task == layout.REGRESSION:
-        prediction: float = of_trees(forest._arena, outputs.votes)[index]
+        prediction: float = tree_votes(forest._arena, outputs.votes)[index]
         return prediction + (forest._labels.origin or 0.0)
     proba = voter_probabilities(forest._arena, outputs)[index]
     return dict(zip(forest._labels, (proba / proba.sum()).tolist(), strict=True))

@@ -380,25 +380,25 @@ class NaiveForest(GrowingForest):
                 for tree in (tree for tree in self.trees if not tree.fades()):
                     tree.recompute_odds()
         label = self.labels.index(y)
-        of_trees = []
+        tree_votes = []
         if self.vote == "learned":
-            of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+            tree_votes = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
         filled, tame = self.filled(x), self.winsorize(x)
         forgotten = self.add_values(x)
         delay = self.n_learned - late.n_learned if late else 0
         restarted = [late is not None and late.n_learned < t.restarted_at for t in self.trees]
         if late:
             n_new = len(self.labels) - len(late.votes[0][0])
-            of_trees = [[*vote, *[0.0] * n_new] for vote in late.votes[0]]
+            tree_votes = [[*vote, *[0.0] * n_new] for vote in late.votes[0]]
         if self.vote == "learned":
             # a new feature is used at once, but standardized by what was before the sample
             row = self.row(tame, {})
             log_votes = self.linear_models.log_votes(row, len(self.labels))
             if late:
                 log_votes = [[*vote, *[LEAST_LOG_P] * n_new] for vote in late.votes[1]]
-                self._learn_plain_share(of_trees, late.votes[2], label, w)
+                self._learn_plain_share(tree_votes, late.votes[2], label, w)
             evidence = slowed(w, delay)
-            self._learn_vote(of_trees, log_votes, label, evidence, restarted)
+            self._learn_vote(tree_votes, log_votes, label, evidence, restarted)
             self.linear_models.learn(row, label, w, len(self.labels))
             for column in forgotten:
                 self.linear_models.forget_feature(column)
@@ -407,7 +407,7 @@ class NaiveForest(GrowingForest):
             values = self.encode_tame(tame, tree.tree_key)
             has_loss = tree.may_restart() and not restarted[t]
             if has_loss:
-                proba = of_trees[t] if late else tree.predict(values)
+                proba = tree_votes[t] if late else tree.predict(values)
             tree.learn(Sample(y, w, values), self.intensities[0])
             if has_loss:
                 tree.add_loss(1.0 - proba[label], w)
@@ -421,23 +421,23 @@ class NaiveForest(GrowingForest):
         if not self.labels:
             return {}
         n_labels, self.lateness = len(self.labels), self.current_lateness()
-        of_trees = [tree.predict(self.encode(x, tree.tree_key))[:n_labels] for tree in self.trees]
+        tree_votes = [tree.predict(self.encode(x, tree.tree_key))[:n_labels] for tree in self.trees]
         row = self.row(self.winsorize(self.checked(x)), {})
         others = self.linear_models.log_votes(row, n_labels)
-        pooled = self._pool([*self._log_votes(of_trees), *others])
-        self.pending.note(self.pending_row(x), self.n_learned, (of_trees, others, pooled))
+        pooled = self._pool([*self._log_votes(tree_votes), *others])
+        self.pending.note(self.pending_row(x), self.n_learned, (tree_votes, others, pooled))
         if self.vote == "learned" and self.lateness > 0:
-            plain, share = self._plain(of_trees), self.plain_share
+            plain, share = self._plain(tree_votes), self.plain_share
             pooled = mix([1 - share, share], [pooled, plain])
         if self.vote == "mean":
-            sums = [math.fsum(p) for p in zip(*of_trees, strict=True)]
+            sums = [math.fsum(p) for p in zip(*tree_votes, strict=True)]
             pooled = [p / math.fsum(sums) for p in sums]
         return dict(zip(self.labels, pooled, strict=True))
 
-    def _log_votes(self, of_trees):
+    def _log_votes(self, tree_votes):
         """Return l_t(c) = log(p_t(c) + FLOOR) of each tree, for the labels seen so far."""
         n_labels = len(self.labels)
-        return [[math.log(p + VOTE_FLOOR) for p in of_tree[:n_labels]] for of_tree in of_trees]
+        return [[math.log(p + VOTE_FLOOR) for p in of_tree[:n_labels]] for of_tree in tree_votes]
 
     def _pool(self, votes):
         """Pool the votes of experts i: softmax of z_c = beta_c + sum_i v_i l_i(c)."""
@@ -449,31 +449,31 @@ class NaiveForest(GrowingForest):
         ]
         return [math.exp(log_p) for log_p in log_softmax(z)]
 
-    def _plain(self, of_trees):
-        votes = self._log_votes(of_trees[::2])
+    def _plain(self, tree_votes):
+        votes = self._log_votes(tree_votes[::2])
         means = [math.fsum(of_class) / len(votes) for of_class in zip(*votes, strict=True)]
         return [math.exp(log_p) for log_p in log_softmax(means)]
 
-    def _learn_plain_share(self, of_trees, pooled, label, w):
+    def _learn_plain_share(self, tree_votes, pooled, label, w):
         """Move the share of the plain trees by Bayes' rule and then toward 1/2."""
         then = max(pooled[label], LEAST_POOLED) if label < len(pooled) else LEAST_POOLED
-        ratio = (self._plain(of_trees)[label] / then) ** (PLAIN_RATE * w)
+        ratio = (self._plain(tree_votes)[label] / then) ** (PLAIN_RATE * w)
         q = self.plain_share * ratio / (self.plain_share * ratio + 1 - self.plain_share)
         self.plain_share = PLAIN_SWITCHING / 2 + (1 - PLAIN_SWITCHING) * q
 
-    def _learn_vote(self, of_trees, others, label, evidence, restarted):
+    def _learn_vote(self, tree_votes, others, label, evidence, restarted):
         """Move the weights along the gradient of the log-probability of the label.
 
         Those of trees that have restarted since they predicted stay as they are.
         """
-        of_trees = self._log_votes(of_trees)
-        pooled = self._pool([*of_trees, *others])
+        tree_votes = self._log_votes(tree_votes)
+        pooled = self._pool([*tree_votes, *others])
 
         def gradient(votes):
             return votes[label] - math.fsum(p * v for p, v in zip(pooled, votes, strict=True))
 
-        gradients = [gradient(v) * (not r) for v, r in zip(of_trees, restarted, strict=True)]
-        mean, slowed = math.fsum(gradients) / len(of_trees), min(1, FEW_TREES / len(of_trees))
+        gradients = [gradient(v) * (not r) for v, r in zip(tree_votes, restarted, strict=True)]
+        mean, slowed = math.fsum(gradients) / len(tree_votes), min(1, FEW_TREES / len(tree_votes))
         for t, g in enumerate(gradients):
             step = slowed * mean + math.sqrt(slowed) * (g - mean)
             self.vote_weights[t] += VOTE_RATE * evidence * step * (not restarted[t])

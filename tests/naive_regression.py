@@ -338,9 +338,9 @@ class NaiveRegressor(GrowingForest):
 
     def _votes(self, x):
         """Return the predictions of the trees, without trends, and what is recent."""
-        of_trees = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
+        tree_votes = [tree.predict(self.encode(x, tree.tree_key)) for tree in self.trees]
         surprises, recent = self.surprises(x), self.stack.recent(self.lateness)
-        return Votes(*zip(*of_trees, strict=True), recent=recent, surprises=surprises)
+        return Votes(*zip(*tree_votes, strict=True), recent=recent, surprises=surprises)
 
     def _trends(self, row):
         """Return P_1, P_2 and T, or nothing without trends."""
@@ -373,15 +373,15 @@ class NaiveRegressor(GrowingForest):
             votes = votes._replace(surprises=surprises)
         if not is_first:
             self.stack.learn(votes, target, w, delay, law, self.lateness)
-        of_trees = list(votes.trees)
+        tree_votes = list(votes.trees)
         if late and votes.trends:  # the trees are compared with the residual of now
-            of_trees = [p + (votes.trends[2] - trend) * (t % 2) for t, p in enumerate(of_trees)]
+            tree_votes = [p + (votes.trends[2] - trend) * (t % 2) for t, p in enumerate(tree_votes)]
         if self.trends:
             self.trends.learn(row, near, w, self.lateness, is_first=is_first)
             for column in forgotten:
                 self.trends.forget_feature(column)
         self.intensities = [self.split_intensities(part) for part in range(2)]
-        for t, (tree, prediction) in enumerate(zip(self.trees, of_trees, strict=True)):
+        for t, (tree, prediction) in enumerate(zip(self.trees, tree_votes, strict=True)):
             values = self.encode_tame(tame, tree.tree_key)
             sample = Sample(parts[t % 2], w, values, self.lateness)
             tree.learn(sample, self.intensities[t % 2], prediction, self.n_learned - delay)

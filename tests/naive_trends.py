@@ -279,10 +279,10 @@ class Votes(NamedTuple):
     recent: list = (0.0, 0.0, 0.0)  # r_1, r_2 and the last target
     surprises: set = frozenset()
 
-    def with_trend(self, of_trees):
+    def with_trend(self, tree_votes):
         """Add T to the predictions of odd trees."""
         trend = self.trends[2] if self.trends else 0.0
-        return [p + trend * (t % 2) for t, p in enumerate(of_trees)]
+        return [p + trend * (t % 2) for t, p in enumerate(tree_votes)]
 
 
 class Vote:
@@ -309,10 +309,10 @@ class Vote:
 
     def base(self, votes):
         """Return the mean of the means of even and odd trees, or of all trees."""
-        of_trees = votes.with_trend(votes.trees)
+        tree_votes = votes.with_trend(votes.trees)
         if not self.is_learned:
-            return math.fsum(of_trees) / len(of_trees)
-        return math.fsum(groups(of_trees)) / 2
+            return math.fsum(tree_votes) / len(tree_votes)
+        return math.fsum(groups(tree_votes)) / 2
 
     def voters(self, votes):
         base = self.base(votes)
@@ -401,9 +401,9 @@ class Vote:
             self.last = target
 
 
-def groups(of_trees):
+def groups(tree_votes):
     """Return the means of even and of odd trees, the same of an only tree."""
-    even, odd = of_trees[::2], of_trees[1::2]
+    even, odd = tree_votes[::2], tree_votes[1::2]
     mean = math.fsum(even) / len(even)
     return [mean, math.fsum(odd) / len(odd) if odd else mean]
 

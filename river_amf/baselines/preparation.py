@@ -66,11 +66,11 @@ def clip(x: Features) -> Features:
     return {name: max(-_OUTERMOST, min(value, _OUTERMOST)) for name, value in x.items()}
 
 
-def split(of_numbers: list[Any], of_categories: list[Any]) -> compose.TransformerUnion:
+def split(numeric_steps: list[Any], categorical_steps: list[Any]) -> compose.TransformerUnion:
     """Send numbers through a list of steps, and categories through another one."""
     return compose.TransformerUnion(
-        ("numbers", compose.Pipeline(numbers, *of_numbers)),
-        ("categories", compose.Pipeline(categories, *of_categories)),
+        ("numbers", compose.Pipeline(numbers, *numeric_steps)),
+        ("categories", compose.Pipeline(categories, *categorical_steps)),
     )
 
 

@@ -334,8 +334,8 @@ def _calls(
     arena = engine.arena
 
     def run(first: int, end: int) -> None:  # which keeps the arrays alive
-        of_block = block.address, rows.start, rows.stop
-        while (kind := kernels.run_chunk(arena, *of_block, first, end)) <= RESTARTED:
+        chunk = block.address, rows.start, rows.stop
+        while (kind := kernels.run_chunk(arena, *chunk, first, end)) <= RESTARTED:
             restarts.append(engine.restart_of(RESTARTED - kind))
         if kind != DONE:
             missing.add(kind)

@@ -89,8 +89,8 @@ class Engine(Guarded):
 
     def nbytes(self) -> int:
         """Return the bytes of the arrays that are not only reserved, of names and categories."""
-        of_arena = 0 if self.learned.arena is None else self.arena.nbytes
-        return of_arena + self.schema.nbytes
+        n_bytes = 0 if self.learned.arena is None else self.arena.nbytes
+        return n_bytes + self.schema.nbytes
 
     def faded_share(self) -> float:
         """Return the mean share of the faded counts in the recent predictions of the trees."""
@@ -204,8 +204,8 @@ class Engine(Guarded):
             elif status is not None:
                 self.enlarge(status)
             arena = self.arena
-            of_sample = self.schema.sample.address, target, weight, arena.output.address
-            status = kernels.learn_sample(arena, *of_sample)
+            arguments = self.schema.sample.address, target, weight, arena.output.address
+            status = kernels.learn_sample(arena, *arguments)
         if status == RELEASED:
             self.drop_rows()
         return status
@@ -334,8 +334,8 @@ class Engine(Guarded):
     def _predict_encoded(self, x: Any, sample: EncodedSample) -> None:
         """Write the prediction for a sample to the buffer of the arena, or raise if it is bad."""
         schema, arena = self.schema, self.arena
-        of_sample = sample.address, arena.output.address
-        while (status := kernels.predict_sample(self.arena, *of_sample)) < 0:
+        arguments = sample.address, arena.output.address
+        while (status := kernels.predict_sample(self.arena, *arguments)) < 0:
             self.enlarge(status)
         if status == INFINITE:
             schema.read_features(x)  # raises

@@ -38,9 +38,9 @@ def begin(parameters: Parameters) -> Arena:
     n_linear_models, n_trends = n_experts_of(parameters)
     sequence = np.random.SeedSequence(parameters.seed)
     numbers = sequence.generate_state(2 * n_trees + n_linear_models + n_trends, np.uint64)
-    of_trees, others = numbers[: 2 * n_trees], numbers[2 * n_trees :]
+    tree_states, others = numbers[: 2 * n_trees], numbers[2 * n_trees :]
     trees = np.zeros(n_trees, layout.TREE)
-    trees["random_state"], trees["key"] = of_trees[::2], of_trees[1::2] >> np.uint64(32)
+    trees["random_state"], trees["key"] = tree_states[::2], tree_states[1::2] >> np.uint64(32)
     trees["root"] = kernels.NONE
     trees["faded_share"] = 0.5
     trees["vote_weight"] = 1.0 / n_trees

@@ -237,8 +237,8 @@ def _stream_of(
     rows = read(table.frame[:limit])
     is_open = table.later is not None and (limit is None or len(table.frame) < limit)
     later = map(read, table.later or ()) if is_open else None
-    of_features = {name: str(kind) for name, kind in kinds.items() if name not in (target, text)}
-    about: Any = {"kinds": of_features, "keep": tuple(keep), "guess": guess, "later": later}
+    feature_kinds = {name: str(kind) for name, kind in kinds.items() if name not in (target, text)}
+    about: Any = {"kinds": feature_kinds, "keep": tuple(keep), "guess": guess, "later": later}
     return Stream(Path(table.name).name, rows, rows.n_unlabeled, task, target, text, **about)
 
 
@@ -323,7 +323,7 @@ def read_source(
     dataset: Any,
     limit: int | None = None,
     task: Task | None = None,
-    of_models: ModelsOfTask | None = None,
+    models: ModelsOfTask | None = None,
     target: Any = None,
 ) -> Stream:
     """Return the labeled samples of a dataset, and the task that was chosen, or that suits them."""
@@ -345,10 +345,10 @@ def read_source(
             f"{stream.name} has no labeled samples; note that a generator can be read only once"
         )
     targets, suggested = stream.targets, stream.task or task_of(stream.targets)
-    if task is None and of_models is not None and not isinstance(targets[0], str | bool | np.bool_):
+    if task is None and models is not None and not isinstance(targets[0], str | bool | np.bool_):
         # numbers may be labels: the models decide, but for a column of quantities
         has_quantities = suggested == REGRESSION and (is_stream or stream.target is not None)
-        task = None if has_quantities else of_models.task
+        task = None if has_quantities else models.task
     return replace(stream, task=task or suggested)
 
 

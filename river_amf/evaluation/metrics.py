@@ -185,9 +185,9 @@ class Scores:
         matrix: Any = ConfusionMatrix()  # type: ignore[no-untyped-call]
         for pair, n in self.pairs.items():
             matrix.update(*pair, n)
-        of_pairs = {name: type(self._metrics[name])(matrix) for name in self._of_pairs}
-        scored = self._scored | of_pairs.keys() if self.pairs else self._scored
+        pair_metrics = {name: type(self._metrics[name])(matrix) for name in self._of_pairs}
+        scored = self._scored | pair_metrics.keys() if self.pairs else self._scored
         return {
             name: float(metric.get()) if name in scored else math.nan
-            for name, metric in (self._metrics | of_pairs).items()
+            for name, metric in (self._metrics | pair_metrics).items()
         }

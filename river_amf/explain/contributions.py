@@ -213,9 +213,9 @@ def _parts_of(forest: Ensemble, x: Any, index: int | None) -> tuple[list[Hashabl
     outputs = forest._engine.expert_outputs(x, has_parts=True)
     if outputs is None:
         return [], np.zeros(2)
-    names, of_votes = _names(forest, outputs), outputs.parts
+    names, vote_parts = _names(forest, outputs), outputs.parts
     if forest._task == REGRESSION:
-        parts = of_votes[len(outputs.votes) + OF_FOREST, :, LOCATION]
+        parts = vote_parts[len(outputs.votes) + OF_FOREST, :, LOCATION]
         parts[0] += forest._labels.origin
         rest = outputs.answer - parts.sum()
         parts[-1] = rest if abs(rest) > _ROUNDING * np.abs(parts).sum() else 0.0
@@ -224,7 +224,7 @@ def _parts_of(forest: Ensemble, x: Any, index: int | None) -> tuple[list[Hashabl
         index = int(np.argmax([*outputs.answer.values()]))
     if forest.vote == "learned":
         return names, _score(_of_vote(forest, outputs), index)
-    parts = of_votes[: len(forest), :, : len(forest._labels)].sum(axis=0)
+    parts = vote_parts[: len(forest), :, : len(forest._labels)].sum(axis=0)
     return names, parts[:, index] / parts.sum()
 
 
@@ -315,8 +315,8 @@ def _of_vote(forest: Ensemble, outputs: ExpertOutputs) -> Array:
     # and B change evenly, which gives w its mean.
     plain = outputs.parts[: len(forest) : 2, :, : len(forest._labels)].mean(axis=0)
     (a, b), (a_end, b_end) = (
-        (_log_softmax(of_pool), _log_softmax(of_plain))
-        for of_pool, of_plain in ((pool[0], plain[0]), (pool.sum(axis=0), plain.sum(axis=0)))
+        (_log_softmax(pooled), _log_softmax(plain_mean))
+        for pooled, plain_mean in ((pool[0], plain[0]), (pool.sum(axis=0), plain.sum(axis=0)))
     )
     odds = math.log((1.0 - share) / share)
     first, last = a - b + odds, a_end - b_end + odds
@@ -340,11 +340,14 @@ def _of_pool(forest: Ensemble, outputs: ExpertOutputs) -> Array:
     """Return the parts of log P(label) + const of the pool."""
     arena, n_trees, n_labels = forest._arena, len(forest), len(forest._labels)
     weights = np.array([*arena.trees["vote_weight"], *experts.vote_weights(arena).values()])
-    of_votes = outputs.parts[: len(weights), :, :n_labels]
-    parts: Array = np.tensordot(weights, of_votes, 1)
+    vote_parts = outputs.parts[: len(weights), :, :n_labels]
+    parts: Array = np.tensordot(weights, vote_parts, 1)
     parts[0] += arena.bias[:n_labels]
     # Votes are scores of linear models, but for a constant, and for bounds and rounding.
-    votes, scores = outputs.votes[n_trees : len(weights), :n_labels], of_votes[n_trees:].sum(axis=1)
+    votes, scores = (
+        outputs.votes[n_trees : len(weights), :n_labels],
+        vote_parts[n_trees:].sum(axis=1),
+    )
     constants = (votes - scores).mean(axis=1, keepdims=True)
     parts[-1] += weights[n_trees:] @ (np.maximum(votes, LINEAR_FLOOR) - scores - constants)
     return parts

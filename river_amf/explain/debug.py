@@ -54,12 +54,12 @@ def tables_of(forest: Ensemble, x: dict[Any, Any], tree: int | None) -> Tables:
     arena, n_trees = forest._arena, forest.n_estimators
     walks = [walk(arena, t, outputs.values) for t in range(n_trees)]
     depths = [steps["mass"] @ steps["depth"] if len(steps) else math.nan for steps in walks]
-    of_trees = pd.DataFrame({"depth": depths}, [f"tree {t}" for t in range(n_trees)])
+    per_tree = pd.DataFrame({"depth": depths}, [f"tree {t}" for t in range(n_trees)])
     if forest._task == REGRESSION:
         [ends] = forest._idle_engine.reader().quantiles(x, [_LEVEL])
-        tables = _of_target(forest, outputs, of_trees, (min(ends), max(ends)))
+        tables = _of_target(forest, outputs, per_tree, (min(ends), max(ends)))
     else:
-        tables = _of_labels(forest, outputs, of_trees)
+        tables = _of_labels(forest, outputs, per_tree)
     first = range(n_trees if n_trees <= _FEW_TREES else 1)
     for t in first if tree is None else [tree]:
         title = f"Path in tree {t}, of {arena.trees['n_nodes'][t]} nodes"
@@ -71,7 +71,7 @@ def tables_of(forest: Ensemble, x: dict[Any, Any], tree: int | None) -> Tables:
     return tables
 
 
-def _of_labels(forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame) -> Tables:
+def _of_labels(forest: Ensemble, outputs: ExpertOutputs, per_tree: pd.DataFrame) -> Tables:
     arena, proba = forest._arena, pd.Series(outputs.answer.values())
     best = proba.sort_values(ascending=False, kind="stable")[:_MOST_LABELS]
     titles, n_others = [short([*outputs.answer][k]) for k in best.index], len(proba) - len(best)
@@ -85,18 +85,18 @@ def _of_labels(forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame)
             "Experts (log P(label) = bias + sum of weight x log p + constant; "
             f"log(p + {VOTE_FLOOR}) of trees, log p >= {LINEAR_FLOOR:g} of the others)"
         )
-        weights = dict(zip(of_trees.index, arena.trees["vote_weight"], strict=True))
+        weights = dict(zip(per_tree.index, arena.trees["vote_weight"], strict=True))
         weights |= experts.vote_weights(arena)
         if outputs.plain_share:
             title += f"; {outputs.plain_share:.3f} of P is the geometric mean of even trees"
     if arena.settings["n_labels"][0] < arena.settings["n_classes"][0]:
         title += "; classes not seen yet share the rest"
-    index = [*(weights or of_trees.index)]
+    index = [*(weights or per_tree.index)]
     table = pd.DataFrame(votes.voter_probabilities(arena, outputs)[:, best.index], index, titles)
     if learns_vote:
         table.loc["bias"] = arena.bias[best.index]
         table.insert(0, "weight", pd.Series(weights))
-    tables[title] = table.join(of_trees)
+    tables[title] = table.join(per_tree)
 
     inputs = weights_of(forest, outputs)
     if len(inputs) and len(best) > 1:
@@ -108,7 +108,7 @@ def _of_labels(forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame)
 
 
 def _of_target(
-    forest: Ensemble, outputs: ExpertOutputs, of_trees: pd.DataFrame, interval: tuple[float, float]
+    forest: Ensemble, outputs: ExpertOutputs, per_tree: pd.DataFrame, interval: tuple[float, float]
 ) -> Tables:
     arena, origin = forest._arena, forest._labels.origin or 0.0
     ends = dict(zip(("prediction", "lower", "upper"), (outputs.answer, *interval), strict=True))
@@ -125,9 +125,9 @@ def _of_target(
         predictions = origin + np.array([stack.base, *stack.voters.values()])
         columns = {"weight": weights, "prediction": predictions}
         tables[titles[key]] = pd.DataFrame(columns, ["base", *stack.voters])
-    of_trees.insert(0, "prediction", origin + votes.of_trees(arena, outputs.votes))
-    of_trees.insert(1, "scale", np.sqrt(outputs.votes[: len(of_trees), SPREAD]))
-    tables["Trees" if "voters" in stacks else "Trees (the forest predicts their mean)"] = of_trees
+    per_tree.insert(0, "prediction", origin + votes.tree_votes(arena, outputs.votes))
+    per_tree.insert(1, "scale", np.sqrt(outputs.votes[: len(per_tree), SPREAD]))
+    tables["Trees" if "voters" in stacks else "Trees (the forest predicts their mean)"] = per_tree
     if "trend" in stacks:
         title = "Inputs of the trends (products of a trend add up to its prediction)"
         tables[title] = _strongest(weights_of(forest, outputs))
@@ -165,8 +165,8 @@ def _strongest(inputs: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([table[:_MOST_INPUTS], row])
 
 
-def _title(of_input: dict[Any, Any]) -> str:
-    parts = of_input["feature"], of_input["input"]
+def _title(row: dict[Any, Any]) -> str:
+    parts = row["feature"], row["input"]
     return ", ".join(name(part) for part in parts if part is not None) or "(constant)"
 
 

@@ -43,9 +43,9 @@ def stacks(arena: Arena, outputs: ExpertOutputs) -> dict[str, Stack]:
     names, mean = {}, "mean of recent targets"
     if settings["is_stacked"]:
         recent = ["mean, corrected fast", "mean, corrected slowly"] * bool(settings["n_recent"])
-        of_trends = [f"{name} trend" for name in trends]
+        trend_votes = [f"{name} trend" for name in trends]
         leaves = ["even leaves", "odd leaves", "leaves that agree"] * settings["has_leaves"]
-        voters = ["even trees", "odd trees", *recent, *of_trends, *leaves, mean]
+        voters = ["even trees", "odd trees", *recent, *trend_votes, *leaves, mean]
         names["voters"] = OF_VOTERS, voters
     if settings["has_last"]:
         names["last"] = OF_LAST, ["all voters"]

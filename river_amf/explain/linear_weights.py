@@ -98,7 +98,9 @@ def weights_of(forest: Ensemble, outputs: ExpertOutputs | None = None) -> pd.Dat
     is_regression = forest._task == REGRESSION
     parts = ["input"] if is_regression else ["input", "label"]
     sources = (_of_trends, _of_additive, _of_words) if forest._has_learned else ()
-    inputs = itertools.chain.from_iterable(of_model(forest, outputs) for of_model in sources)
+    inputs = itertools.chain.from_iterable(
+        inputs_of_model(forest, outputs) for inputs_of_model in sources
+    )
     for model, feature, kind, weights, value in inputs:
         if is_regression:
             rows.append((model, feature, kind, weights, value))
@@ -132,13 +134,15 @@ def _of_additive(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_I
             if waves := [i for i in range(starts[-1]) if i not in own]:
                 yield name, None, COSINES, weights[:, waves] @ inputs[waves], 1.0
         for j, feature in enumerate(features):
-            z, of_term, value = math.nan, weights[:n_labels, starts[j % n] + 1], math.nan
+            z, profile_weights, value = math.nan, weights[:n_labels, starts[j % n] + 1], math.nan
             if outputs is not None:
                 z, value = outputs.standardized[0, j], 1.0
-                of_term = of_term * outputs.parts[len(outputs.votes) + PROFILES, 1 + j, :n_labels]
+                profile_weights = (
+                    profile_weights * outputs.parts[len(outputs.votes) + PROFILES, 1 + j, :n_labels]
+                )
             if not features.is_categorical[j]:
                 yield name, feature, "value", weights[:, starts[j % n]], z
-            yield name, feature, "profile", of_term, value
+            yield name, feature, "profile", profile_weights, value
 
 
 def _of_words(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:

@@ -61,8 +61,8 @@ def estimates(arena: Arena, tree: int, numbers: Array) -> NDArray[np.float64]:
         above = by_node.get(int(node["parent"]), mean)  # the root's: of all
         estimate = _location(n, mean, above)
         if len(row):
-            of_faded = _location(row[layout.FADED_SUM], row[_FADED_MEAN], above)
-            estimate += row[layout.FADED_SHARE] * (of_faded - estimate)
+            faded_estimate = _location(row[layout.FADED_SUM], row[_FADED_MEAN], above)
+            estimate += row[layout.FADED_SHARE] * (faded_estimate - estimate)
         out[k] = by_node[int(numbers[k])] = estimate
     return out
 

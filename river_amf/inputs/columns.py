@@ -58,9 +58,9 @@ def _is_plain(schema: Schema, name: Hashable, value: Any) -> bool:
     return not mismatches and (not is_new or type(value) in (str, bytes))
 
 
-def _by_value(column: Column, of_values: Sequence[bool]) -> Mask:
+def _by_value(column: Column, are_so: Sequence[bool]) -> Mask:
     """Return a property of distinct values for each row."""
-    mask: Mask = np.array(of_values, bool)[column.codes]
+    mask: Mask = np.array(are_so, bool)[column.codes]
     return mask
 
 

@@ -87,7 +87,7 @@ def row_encoder(
     pick: Callable[[Any], Any] = operator.itemgetter(*names) if names else tuple
     if n_features == 1:
         pick = lambda x: (x[names[0]],)  # noqa: E731
-    column_codes = [(columns[name], of_column) for name, of_column in codes.items()]
+    column_codes = [(columns[name], code_of) for name, code_of in codes.items()]
     pack, buffer = struct.Struct(f"{n_features}d").pack_into, sample.buffer
     are_numbers = PLAIN_NUMBERS.issuperset
 
@@ -104,8 +104,8 @@ def row_encoder(
             picked = values
             if column_codes:
                 values = list(values)
-                for column, of_column in column_codes:
-                    values[column] = of_column[values[column]]
+                for column, code_of in column_codes:
+                    values[column] = code_of[values[column]]
             if not are_numbers(map(type, values)):
                 return encode_gaps(x)
             sample.source = None
@@ -122,9 +122,9 @@ def row_encoder(
             values: list[Any] = [x.get(name) for name in names]
             if None not in values or not x.keys() <= columns.keys():
                 return None
-            for column, of_column in column_codes:
+            for column, code_of in column_codes:
                 if values[column] is not None:
-                    values[column] = of_column[values[column]]
+                    values[column] = code_of[values[column]]
             values = [math.nan if value is None else value for value in values]
             if not are_numbers(map(type, values)):
                 return None

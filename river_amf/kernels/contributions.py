@@ -107,20 +107,20 @@ def add_linear_models(forest: Forest, sample: int, output: int, parts: Array) ->
     n_trees, n_voters, settings = len(forest.trees), len(forest.votes), forest.settings
     n_features, n_labels = settings["n_features"], settings["n_labels"]
     if len(forest.linear_models) > 0:
-        standardized, of_perceptron, inputs, _ = inputs_of(output, forest)
+        standardized, units_in, inputs, _ = inputs_of(output, forest)
         z, scale = standardized[0], additive_models.COSINE_SCALE
         units = np.zeros((2, layout.N_UNITS))
         arguments, cosines = inputs[additive_models.RAW], inputs[additive_models.COSINES]
-        perceptron.take_arguments(forest, of_perceptron, units[0])
+        perceptron.take_arguments(forest, units_in, units[0])
         take_arguments(forest, 0, scale, z, 0, n_features, arguments)
         for part in range(1 + n_features):
             j = part - 1
             share_cosines(forest, 0, scale, z, j, arguments, cosines)
-            additive_models.take_inputs(forest, standardized, j, part, of_perceptron, inputs)
+            additive_models.take_inputs(forest, standardized, j, part, units_in, inputs)
             for c in range(n_labels if j >= 0 else 0):
                 profile = inputs[layout.N_COMMON + c, j % MOST_TERMS]
                 parts[n_voters + PROFILES, part, c] = profile
-            perceptron.take_arguments(forest, of_perceptron, units[1])
+            perceptron.take_arguments(forest, units_in, units[1])
             perceptron.share_units(forest, units[0], units[1], parts[n_trees, part])
             for k in range(layout.N_ADDITIVE):
                 vote = parts[n_trees + 1 + k, part]
@@ -128,16 +128,16 @@ def add_linear_models(forest: Forest, sample: int, output: int, parts: Array) ->
             for v in range(n_trees, n_trees + 1 + layout.N_ADDITIVE):
                 subtract_baseline(parts[v], part, n_labels)
     if settings["has_sparse_expert"]:
-        words, of_words = sparse_model.words_of(sample, n_features, True), parts[n_voters - 2]
-        sparse_model.predict_sparse(forest, words[:0], of_words[0])
+        words, word_parts = sparse_model.words_of(sample, n_features, True), parts[n_voters - 2]
+        sparse_model.predict_sparse(forest, words[:0], word_parts[0])
         n_shown = 1 + n_features
         for i in range(len(words)):
             part = forest.words[int(words[i, 0])]["column"]
             if part <= 0:
                 part = n_shown
                 n_shown += 1
-            sparse_model.predict_sparse(forest, words[i : i + 1], of_words[part])
-            subtract_baseline(of_words, part, n_labels)
+            sparse_model.predict_sparse(forest, words[i : i + 1], word_parts[part])
+            subtract_baseline(word_parts, part, n_labels)
 
 
 @helper
@@ -145,7 +145,7 @@ def add_trends(forest: Forest, sample: int, output: int, parts: Array) -> None:
     """Write the parts of trends, of their stack, and of the prediction of a regressor."""
     n_trees, n_voters, votes = len(forest.trees), len(forest.votes), forest.votes
     x = rows_of_sample(sample, forest.settings["n_features"])[1]
-    of_stacks = parts[n_voters + STACKS :]
+    stack_parts = parts[n_voters + STACKS :]
     if len(forest.trends) > 0:
         standardized, _, _, all_terms = inputs_of(output, forest)
         terms, z, scale = all_terms[0], standardized[0], trends.COSINE_SCALE
@@ -161,13 +161,13 @@ def add_trends(forest: Forest, sample: int, output: int, parts: Array) -> None:
             for k in range(N_TRENDS):
                 parts[n_trees + k, part, LOCATION] = trends.predict_trend(forest, k, terms)
                 subtract_baseline(parts[n_trees + k], part, 1)
-        stack = of_stacks[target_pool.OF_TRENDS]
+        stack = stack_parts[target_pool.OF_TRENDS]
         stack[1, 0] = trends.take_voters(forest, votes, 0, stack[0])
     recent = target_pool.recent_values(forest, forest.context[layout.LATENESS])
-    share, stack = target_pool.agreement(forest, votes, 0), of_stacks[target_pool.OF_VOTERS]
+    share, stack = target_pool.agreement(forest, votes, 0), stack_parts[target_pool.OF_VOTERS]
     stack[1, 0] = target_pool.mean_of_trees(forest, votes, 0)
     target_pool.take_voters(forest, votes, 0, stack[1, 0], recent, share, stack[0])
-    stack = of_stacks[target_pool.OF_LAST]
+    stack = stack_parts[target_pool.OF_LAST]
     stack[0, 0] = target_pool.combined(forest, votes, 0, recent, forest.pooled)
     stack[1, 0] = recent[2]
     for part in range(parts.shape[1] - 1):

@@ -57,9 +57,9 @@ def key_of(forest: Forest, values: int, words: int) -> Word:
             key = mixed_with(mixed_with(key, np.uint64(j)), bits[j] if row[j] != 0.0 else ZERO)
     if has_words:
         n_numbers = 2 * int(array_at(words, (1,), np.float64)[0])
-        of_words = array_at(words + 8, (n_numbers,), np.uint64)
+        word_bits = array_at(words + 8, (n_numbers,), np.uint64)
         for k in range(n_numbers):
-            key = mixed_with(key, of_words[k])
+            key = mixed_with(key, word_bits[k])
     return key
 
 

@@ -54,7 +54,7 @@ def learns_residual(arena: Arena, tree: int) -> bool:
     return bool(arena.capacities["tree_target"] > 1 and tree % 2 == 1)
 
 
-def of_trees(arena: Arena, votes: Array, which: int = LOCATION) -> Array:
+def tree_votes(arena: Arena, votes: Array, which: int = LOCATION) -> Array:
     """Return the predictions of trees or leaves, with the trend where they learn residuals."""
     predictions = votes[: len(arena.trees), which].copy()
     if arena.capacities["tree_target"] > 1:

@@ -15,7 +15,7 @@ from river_amf.classifier import AMFClassifier
 from river_amf.explain.contributions import has_rest
 from river_amf.inputs.invalid import INVALID
 from river_amf.inspection import contributions, feature_relevance
-from river_amf.pages.tables import of_labels, of_numbers
+from river_amf.pages.tables import label_tables, number_tables
 from river_amf.regressor import AMFRegressor
 
 _MEASURED_EVERY = 4  # windows, the size of a model of river, which takes long
@@ -101,7 +101,7 @@ class Recorder:
     def tables(self, pairs: Counter[tuple[Any, Any]]) -> dict[str, pd.DataFrame]:
         """Return tables by name; `pairs` are how often a label was predicted as another one."""
         frame = self._frame()
-        tables = of_numbers(frame) if self._is_regression else of_labels(frame, pairs)
+        tables = number_tables(frame) if self._is_regression else label_tables(frame, pairs)
         for name, rows, index in (
             ("relevance", self._relevance, "n_samples"),
             ("contributions", self._contributions, "sample"),

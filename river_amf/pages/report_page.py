@@ -139,9 +139,9 @@ def _along(records: Records) -> list[Section]:
     share = along.curves(records, "fading_share", "Share of the fading counts", y="share")
     events = along.drifts(records)
     unseen = "" if events else "No drift seen: no model's error has grown, and no tree restarted."
-    of_what = ", in the unit of the target."
+    unit = ", in the unit of the target."
     if not records.is_regression:
-        of_what = " of the most probable label: its probability, or with a learned vote its log P."
+        unit = " of the most probable label: its probability, or with a learned vote its log P."
     return [
         _section(f"{what} along the stream", figures, dotted),
         Section("Drift", unseen, [figure for figure in (events, share) if figure]),
@@ -154,7 +154,7 @@ def _along(records: Records) -> list[Section]:
         _section(
             "Contributions of features",
             _of_each(records, records.contributions, predictions.contributions),
-            f"How much each feature moved predictions{of_what}",
+            f"How much each feature moved predictions{unit}",
         ),
     ]
 

@@ -26,7 +26,7 @@ _N_POINTS = 600  # samples drawn at random from the whole stream
 _N_LATEST = 200  # last samples
 
 
-def of_labels(frame: pd.DataFrame, pairs: Counter[tuple[Any, Any]]) -> dict[str, pd.DataFrame]:
+def label_tables(frame: pd.DataFrame, pairs: Counter[tuple[Any, Any]]) -> dict[str, pd.DataFrame]:
     bins = (frame["confidence"].clip(0.0, 1.0) * _N_BINS).clip(upper=_N_BINS - 1) // 1
     by_bin = frame[["confidence", "accuracy"]].groupby(bins)
     reliability = by_bin.mean()
@@ -59,7 +59,7 @@ def _confusion(pairs: Counter[tuple[Any, Any]], most: int) -> pd.DataFrame:
     return pd.DataFrame(counts, names.rename("label"), names.rename("prediction"))
 
 
-def of_numbers(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
+def number_tables(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Return samples drawn from the whole stream, and the last ones, with predictions."""
     ends = frame[["lower", "upper"]]
     frame[["lower", "upper"]] = ends.where(np.isfinite(ends))  # which cannot be drawn

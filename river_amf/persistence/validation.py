@@ -135,9 +135,9 @@ def _check_features(arrays: dict[str, Array], columns: Array) -> None:
     is_sound = (stand_ins == layout.MISSING_CODE) | np.isnan(stand_ins)
     require(is_sound.all(), "stand-ins for missing categories")
     require(np.isnan(limits).all(), "limits of outliers among categories")
-    of_words = arrays["words"]["column"]
-    is_chosen = of_words == layout.CHOSEN
-    require((np.where(is_chosen, 0, of_words) == columns).all(), "columns of words")
+    word_columns = arrays["words"]["column"]
+    is_chosen = word_columns == layout.CHOSEN
+    require((np.where(is_chosen, 0, word_columns) == columns).all(), "columns of words")
     require(not columns[:1].any() and not is_chosen[:1].any(), "columns of words")  # the constant
     require(arrays["counters"]["n_chosen"][0] == is_chosen.sum(), "number of chosen words")
 

@@ -116,8 +116,8 @@ class Arena:
         for name, offset in zip(OUTPUT_FIELDS, self._offsets, strict=False):
             self.handle[f"{name}_offset"] = 8 * offset
         settings, values = self.settings[0], np.zeros(self._offsets[-1])
-        of_forest = int(settings["n_features"]), int(settings["n_classes"])
-        self.handle["most_pending"] = self._most_pending(*of_forest)
+        lengths = int(settings["n_features"]), int(settings["n_classes"])
+        self.handle["most_pending"] = self._most_pending(*lengths)
         values[self._offsets[1]] = -1.0  # `made_at`: there is no prediction
         self.output = PredictionBuffer(values[: self._offsets[1]].data, values.ctypes.data, values)
 

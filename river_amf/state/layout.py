@@ -501,8 +501,8 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
 
 def n_cosines_of(settings: Array, n_learned: int) -> int:
     """Return how many random Fourier features there are after a number of samples."""
-    of_expert = N_COSINES if settings["n_linear_models"][0] else 0
-    n_cosines = N_WAVES if settings["n_trends"][0] else of_expert
+    n_expert = N_COSINES if settings["n_linear_models"][0] else 0
+    n_cosines = N_WAVES if settings["n_trends"][0] else n_expert
     return n_cosines if n_learned >= FEW_FOR_COSINES else 0
 
 

@@ -182,9 +182,9 @@ def recall_vote(forest: Forest, v: int, vote: Array, context: Array) -> None:
     n_known = forest.pending[slot]["n_known"]
     for c in range(n_known):
         vote[c] = forest.pending_votes[slot, v, c]
-    of_tree = math.log(VOTE_FLOOR) if settings["learns_vote"] else 0.0
+    unknown_log = math.log(VOTE_FLOOR) if settings["learns_vote"] else 0.0
     for c in range(n_known, settings["n_labels"]):
-        vote[c] = of_tree if v < len(forest.trees) else LINEAR_FLOOR
+        vote[c] = unknown_log if v < len(forest.trees) else LINEAR_FLOOR
 
 
 @helper

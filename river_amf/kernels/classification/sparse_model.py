@@ -124,11 +124,11 @@ def is_informative(forest: Forest, index: int) -> bool:
         return False
     total, between, n_labels = 0.0, 0.0, 0
     for c in range(forest.settings["n_labels"]):
-        size, of_label = forest.word_sums[CONSTANT, c], forest.word_sums[index, c]
+        size, label_sum = forest.word_sums[CONSTANT, c], forest.word_sums[index, c]
         if size > 0.0:
             n_labels += 1
-            total += of_label
-            between += of_label * of_label / size
+            total += label_sum
+            between += label_sum * label_sum / size
     by_mean = total * total / n
     k = n_labels - 1.0
     return n * (between - by_mean) > (k + SURPRISE * math.sqrt(k)) * (word["squares"] - by_mean)

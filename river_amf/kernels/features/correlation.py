@@ -82,14 +82,14 @@ def measure_pair(
     feature["squares"] += weight * weight
     share = weight / feature["weight"]
     gain = weight * (before / feature["weight"])
-    deviation, of_target = value - feature["mean"], target - moments[MEAN]
-    if max(abs(deviation), abs(of_target)) >= LARGEST_SPREAD:
+    deviation, target_deviation = value - feature["mean"], target - moments[MEAN]
+    if max(abs(deviation), abs(target_deviation)) >= LARGEST_SPREAD:
         return
     feature["mean"] += share * deviation
-    moments[MEAN] += share * of_target
+    moments[MEAN] += share * target_deviation
     feature["total"] += gain * deviation * deviation
-    moments[TOTAL] += gain * of_target * of_target
-    moments[PRODUCT] += gain * deviation * of_target
+    moments[TOTAL] += gain * target_deviation * target_deviation
+    moments[PRODUCT] += gain * deviation * target_deviation
 
 
 @hot

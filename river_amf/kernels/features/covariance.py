@@ -16,7 +16,7 @@ FIRST_VARIANCE = 0.1  # of a new weight; that of the constant depends on the mod
 
 
 @helper
-def multiply(covariance: Array, of_constant: float, x: Array, n: int, out: Array) -> None:
+def multiply(covariance: Array, constant_variance: float, x: Array, n: int, out: Array) -> None:
     """Write the product of a covariance and inputs; new weights get their first variance."""
     for a in range(n):
         out[a] = 0.0
@@ -24,7 +24,7 @@ def multiply(covariance: Array, of_constant: float, x: Array, n: int, out: Array
     for a in range(n):
         row, x_a = covariance[start:], x[a]
         if row[a] == 0.0:
-            row[a] = FIRST_VARIANCE if a > 0 else of_constant
+            row[a] = FIRST_VARIANCE if a > 0 else constant_variance
         out[a] += dot(row, x, a + 1)
         for b in range(a if x_a != 0.0 else 0):
             out[b] += x_a * row[b]
@@ -34,7 +34,7 @@ def multiply(covariance: Array, of_constant: float, x: Array, n: int, out: Array
 @helper
 def shrink(
     covariance: Array,
-    of_constant: float,
+    constant_variance: float,
     v: Array,
     gain: float,
     kept: float,
@@ -48,7 +48,7 @@ def shrink(
         if not variance > 0.0:
             begin_covariance(covariance)
             return
-        first = FIRST_VARIANCE if a > 0 else of_constant
+        first = FIRST_VARIANCE if a > 0 else constant_variance
         scale[a] = math.sqrt(min(1.0 / kept, first / variance))
     start = 0
     for a in range(n):

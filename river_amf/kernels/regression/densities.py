@@ -81,8 +81,8 @@ def estimate_of(settings: Record, n: float, row: Array, faded: Array, above: flo
     """Return the estimate of a node: the location of its law, or the mix of two."""
     location = location_of(n, row[MEAN], above)
     if settings["fades"]:
-        of_faded = location_of(faded[FADED_SUM], faded[FADED_COUNTS + MEAN], above)
-        location += faded[FADED_SHARE] * (of_faded - location)
+        faded_part = location_of(faded[FADED_SUM], faded[FADED_COUNTS + MEAN], above)
+        location += faded[FADED_SHARE] * (faded_part - location)
     return location
 
 
@@ -98,8 +98,8 @@ def spread_about(
         n = faded[FADED_SUM]
         mean, squares = faded[FADED_COUNTS + MEAN], faded[FADED_COUNTS + SQUARES]
         far = location_of(n, mean, above) - to
-        of_faded = spread_of(n, mean, squares, above, variance) / (2.0 * PRIOR_ALPHA + n)
-        square += faded[FADED_SHARE] * (of_faded + far * far - square)
+        faded_part = spread_of(n, mean, squares, above, variance) / (2.0 * PRIOR_ALPHA + n)
+        square += faded[FADED_SHARE] * (faded_part + far * far - square)
     return square
 
 
@@ -132,17 +132,17 @@ def score_target(
             spread = spread_of(n_faded, mean, faded[FADED_COUNTS + SQUARES], above, variance)
             error = target - location_of(n_faded, mean, above)
             c_faded, exponent_faded = density_of(n_faded, spread, error)
-        p, of_faded, share = math.sqrt(c) * math.exp(exponent), 0.0, 0.0
+        p, faded_part, share = math.sqrt(c) * math.exp(exponent), 0.0, 0.0
         if fades:
             share = faded[FADED_SHARE]
-            of_faded = share * (math.sqrt(c_faded) * math.exp(exponent_faded))
-            p = (1.0 - share) * p + of_faded
+            faded_part = share * (math.sqrt(c_faded) * math.exp(exponent_faded))
+            p = (1.0 - share) * p + faded_part
         if by_logarithms or p < TINY:
             log_p = 0.5 * math.log(c) + exponent
             log_faded = 0.5 * math.log(c_faded) + exponent_faded
             p = score_logarithms(settings, faded, log_p, log_faded, weight)
         elif fades:
-            faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * (of_faded / p)
+            faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * (faded_part / p)
     elif fades:
         faded[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * faded[FADED_SHARE]
     if fades:

@@ -300,11 +300,11 @@ def learn_vote(
     if is_late:
         then = forest.pending[int(context[layout.PENDING_SLOT])]
         recent = then["fast_error"], then["slow_error"], then["last_target"]
-    of_voters = combined(forest, votes, i, recent, answer)
+    pooled = combined(forest, votes, i, recent, answer)
     if is_late:
         location, scale = then["location"], then["spread"]
     else:
-        location = with_last(forest, of_voters, recent)
+        location = with_last(forest, pooled, recent)
     own_scale = scale_of(forest, votes, i, location)
     if not is_late:
         scale = own_scale * widening(forest, context)
@@ -330,7 +330,7 @@ def learn_vote(
         counters["stacked_weight"] = decay * counters["stacked_weight"] + gain
     if forest.settings["has_last"]:
         count_size(forest.stacks[OF_LAST], target, target - recent[2], weight)
-        learn_last(forest, of_voters - recent[2], target - recent[2], weight, lateness)
+        learn_last(forest, pooled - recent[2], target - recent[2], weight, lateness)
         counters["last_target"] = target
 
 

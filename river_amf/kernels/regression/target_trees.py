@@ -48,16 +48,16 @@ def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
     location, square = 0.0, 0.0
     while walk.node != NONE:
         index, above = unsigned(walk.node), walk.above
-        node, row, of_faded = nodes[index], targets[index], faded[index]
+        node, row, faded_row = nodes[index], targets[index], faded[index]
         n = node["n_samples"]
-        estimate = estimate_of(settings, n, row, of_faded, above)
+        estimate = estimate_of(settings, n, row, faded_row, above)
         own, rest = structure.pass_on(settings, node, walk.mass)
         if structure.is_end(node, rest, walk.reach):
             own = walk.mass
             vote[LEAF] += walk.reach * row[MEAN]
         if own > 0.0:
             location += own * (estimate - center)
-            square += own * spread_about(settings, n, row, of_faded, above, variance, center)
+            square += own * spread_about(settings, n, row, faded_row, above, variance, center)
         walk = structure.next_visit(forest, t, x, walk, rest, estimate)
     vote[LOCATION] = center + location
     vote[SPREAD] = max(square - location * location, 0.0)
@@ -96,7 +96,7 @@ def score_downwards(
     follows_gains = settings["relevance"]
     gaining = gains.begin_gains(tree, weight) if follows_gains else 0.0
     n_root = nodes[unsigned(index)]["n_samples"]
-    of_targets = tree.targets[index, SQUARES] / n_root if n_root > 0.0 else 0.0
+    target_variance = tree.targets[index, SQUARES] / n_root if n_root > 0.0 else 0.0
     split_by, passed_on, square_above = NONE, 0.0, 0.0
     while True:
         node = nodes[unsigned(index)]
@@ -115,8 +115,8 @@ def score_downwards(
         if follows_gains:
             error = target - estimate
             square = 0.0
-            if of_targets > NO_VARIANCE:
-                square = min(error * error / of_targets, LARGEST_SQUARE)
+            if target_variance > NO_VARIANCE:
+                square = min(error * error / target_variance, LARGEST_SQUARE)
             if split_by != NONE:
                 gains.count_gain(tree, split_by, gaining, passed_on, square_above - square)
             split_by, square_above = node["feature"], square

@@ -153,14 +153,14 @@ def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
         if part > 0.0:
             if fades:
                 row = faded[index]
-                of_faded = part * row[FADED_SHARE]
-                part -= of_faded
-                faded_scale = of_faded / (row[FADED_SUM] + total)
+                faded_part = part * row[FADED_SHARE]
+                part -= faded_part
+                faded_scale = faded_part / (row[FADED_SUM] + total)
                 scale = part / (node["n_samples"] + total)
                 prior += faded_scale + scale
                 for c in range(n_classes):
-                    of_class = faded_scale * row[FADED_COUNTS + c]
-                    proba[c] += of_class + scale * counts[index, c]
+                    faded_p = faded_scale * row[FADED_COUNTS + c]
+                    proba[c] += faded_p + scale * counts[index, c]
             else:
                 scale = part / (node["n_samples"] + total)
                 prior += scale

@@ -179,9 +179,9 @@ def learn_faded(tree: Tree, row: Array, label: int, p_whole: float) -> float:
     # Herbster and Warmuth [HW].
     settings, share = tree.settings, row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
-    of_faded = share * (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
-    p = (1.0 - share) * p_whole + of_faded
-    row[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * of_faded / p
+    faded_p = share * (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
+    p = (1.0 - share) * p_whole + faded_p
+    row[FADED_SHARE] = 0.5 * SWITCHING + (1.0 - SWITCHING) * faded_p / p
     gamma = settings["fading_factor"]
     row[FADED_SUM] = gamma * row[FADED_SUM] + 1.0
     for c in range(FADED_COUNTS, FADED_COUNTS + settings["n_classes"]):
@@ -232,9 +232,9 @@ def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
     if k > 0:
         log_w, share, faded_sum = table[k, 0], table[k, 1], table[k, 2]
     while k < n_samples:
-        of_faded = share * ((faded_sum + a) / (faded_sum + total))
-        p = (1.0 - share) * ((k + a) / (k + total)) + of_faded
-        share = 0.5 * SWITCHING + (1.0 - SWITCHING) * of_faded / p
+        faded_p = share * ((faded_sum + a) / (faded_sum + total))
+        p = (1.0 - share) * ((k + a) / (k + total)) + faded_p
+        share = 0.5 * SWITCHING + (1.0 - SWITCHING) * faded_p / p
         faded_sum = gamma * faded_sum + 1.0
         log_w += math.log(p)
         k += 1
