@@ -39,7 +39,7 @@ MISSING_TEXTS = frozenset(_MISSING)
 Mismatches = dict[Hashable, str]  # the message about the first wrong value of each feature
 
 # what else than a feature there may have been a warning of; the last two in pairs with one
-IGNORED, FEW, LOST, UNKNOWN, ORDER, TEXT, LONG = (object() for _ in range(7))
+IGNORED, FEW, LOST_LABELS, UNKNOWN_FEATURES, ORDER, TEXT, LONG = (object() for _ in range(7))
 
 
 class MismatchWarning(UserWarning):
@@ -143,12 +143,12 @@ def warn_of_ignored(names: Sequence[Hashable], n_features: int, warned: set[Hash
 
 def warn_of_unknown(names: Collection[Hashable], schema: Any) -> None:
     """Warn of a sample to predict if it has features, but none that was learned; once."""
-    if UNKNOWN in schema.warned or not (names and len(schema)):
+    if UNKNOWN_FEATURES in schema.warned or not (names and len(schema)):
         return
     if not any(map(schema.is_known, names)):
         got, known = (shown(next(iter(some))) for some in (names, schema))
         text = f"no feature, such as {got}, is known, so all are ignored; {known} was learned"
-        _warn_of(UNKNOWN, text, schema.warned)
+        _warn_of(UNKNOWN_FEATURES, text, schema.warned)
 
 
 def warn_of_lost(warned: set[Hashable]) -> None:
@@ -158,7 +158,7 @@ def warn_of_lost(warned: set[Hashable]) -> None:
         "came at once: pass learn_one the features that predict_one has had (a transformer that "
         "learns in between changes them; this model needs no scaler), or set max_delayed_labels=0"
     )
-    _warn_of(LOST, text, warned)
+    _warn_of(LOST_LABELS, text, warned)
 
 
 class SparsityCheck:

@@ -20,7 +20,9 @@ Comments cite the sections of DESIGN.md, which has the notation and the sources.
 from river_amf.kernels.chunks import CLOSED, OPEN, UNOPENED, close_chunk, open_chunk, run_chunk
 from river_amf.kernels.classification.opinion_pool import LINEAR_FLOOR, VOTE_FLOOR
 from river_amf.kernels.classification.sparse_model import FIRST_VOTE as FIRST_SPARSE_WEIGHT
-from river_amf.kernels.classification.sparse_model import LARGEST_INPUT as LARGEST_INPUT_OF_WORDS
+from river_amf.kernels.classification.sparse_model import (
+    LARGEST_WORD_INPUT as LARGEST_INPUT_OF_WORDS,
+)
 from river_amf.kernels.contributions import N_MORE, OF_FOREST, PROFILES, STACKS, parts_of_sample
 from river_amf.kernels.learning import (
     VISIT,

@@ -11,11 +11,11 @@ from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import hot
 from river_amf.state.layout import DELAY
 
-RATE = 0.02  # of the running mean
+LATENESS_RATE = 0.02  # of the running mean
 AT_ONCE = 1.0  # a smaller mean counts as 0
 JUMP = 3  # late targets far above their predictions, less those below, after which a level jumped
-UNKNOWN = 1000.0  # after FEW samples, until a label has had a prediction
-FEW = 20
+UNKNOWN_LATENESS = 1000.0  # after FEW samples, until a label has had a prediction
+FEW_LEARNED = 20
 MEMORIES = 5.0  # what adapts remembers at least so many times the lateness
 ERRORS_KEPT = 30.0  # lateness at which recent errors count 1 / e
 DELAY_SCALE = 10.0  # delay in samples at which the rates of learning from predictions are halved
@@ -29,7 +29,7 @@ def lateness_of(counters: Record) -> float:
     if abs(counters["n_jumped"]) >= JUMP:
         return 0.0
     if lateness < 0.0:
-        return UNKNOWN if counters["n_learned"] >= FEW else 0.0
+        return UNKNOWN_LATENESS if counters["n_learned"] >= FEW_LEARNED else 0.0
     return lateness if lateness >= AT_ONCE else 0.0
 
 
@@ -38,7 +38,7 @@ def count_lateness(counters: Record) -> None:
     """Count the lateness of the newest label in the mean, if it had a prediction."""
     newest, mean = counters["newest_lateness"], counters["lateness"]
     if newest >= 0.0:
-        counters["lateness"] = newest if mean < 0.0 else mean + RATE * (newest - mean)
+        counters["lateness"] = newest if mean < 0.0 else mean + LATENESS_RATE * (newest - mean)
         counters["newest_lateness"] = -1.0
 
 

@@ -228,7 +228,7 @@ def begin_context(forest: Forest, slot: int, context: Array) -> None:
         delay = forest.counters["n_learned"] - forest.pending[slot]["n_learned"]
         context[layout.DELAY] = delay
     for t in range(len(forest.trees)):
-        context[layout.RESTARTED + t] = 0.0
+        context[layout.HAS_RESTARTED + t] = 0.0
 
 
 @hot

@@ -271,9 +271,9 @@ N_STACKED = 10  # voters of the largest stack
 
 # The context of a sample that is learned: its number; the samples learned since its prediction, and
 # the slot of that; how late labels have been; in a regression the numbers of its new
-# categories and of the usual numbers that it lacks; from RESTARTED on, whether each tree of a
+# categories and of the usual numbers that it lacks; from HAS_RESTARTED on, whether each tree of a
 # classifier has restarted.
-SAMPLE_NUMBER, DELAY, PENDING_SLOT, LATENESS, IS_NEW, HAS_GAP, RESTARTED = range(7)
+SAMPLE_NUMBER, DELAY, PENDING_SLOT, LATENESS, IS_NEW, HAS_GAP, HAS_RESTARTED = range(7)
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
 
@@ -582,7 +582,7 @@ def lengths_of_experts(settings: Array, n_trees: int) -> dict[str, int]:
     has_pool = int(settings["learns_vote"][0] and not settings["is_regression"][0])
     return {
         "tree": n_trees,
-        "context": RESTARTED + n_trees,
+        "context": HAS_RESTARTED + n_trees,
         "voter": n_trees + n_linear_models + n_trends + has_trends + has_sparse + has_pool,
         "linear_model": n_linear_models,
         "timescale": 2 * has_experts + has_trends,

@@ -18,7 +18,7 @@ from river_amf.kernels.numba_tools.compilation import extra, helper, hot
 from river_amf.kernels.tree.aggregation import predict_tree
 from river_amf.kernels.tree.gains import FORGETTING
 from river_amf.kernels.tree.restarts import count_loss, is_outdated, may_restart, restart_tree
-from river_amf.state.layout import DELAY, LATENESS, PENDING_SLOT, RESTARTED, SAMPLE_NUMBER
+from river_amf.state.layout import DELAY, HAS_RESTARTED, LATENESS, PENDING_SLOT, SAMPLE_NUMBER
 
 VOTE_FLOOR = 0.001  # added to the probabilities before a learned vote takes logarithms
 VOTE_RATE = 0.002
@@ -29,7 +29,7 @@ WORDS_RATE = 0.1  # of the linear model of the words, which is right long before
 BIAS_RATE = 0.02
 LEAST_POOLED = 1e-9  # a label that was unknown then has a p of 0
 PLAIN_RATE = 1.0 / 30.0  # exponent of likelihoods, as labels of a batch are not independent
-SWITCHING = 0.0005  # how far the share of plain trees is pulled toward 1/2 at each late label
+PLAIN_SWITCHING = 0.0005  # how far the share of plain trees is pulled toward 1/2 at each late label
 
 
 @helper
@@ -126,7 +126,7 @@ def learn_plain_share(forest: Forest, votes: Array, i: int, label: int, weight: 
     share, pooled = counters["plain_share"], max(votes[len(votes) - 1, i, label], LEAST_POOLED)
     share *= math.pow(plain[label] / pooled, PLAIN_RATE * weight)
     share /= share + 1.0 - counters["plain_share"]
-    counters["plain_share"] = share + SWITCHING * (0.5 - share)
+    counters["plain_share"] = share + PLAIN_SWITCHING * (0.5 - share)
 
 
 @helper
@@ -144,7 +144,7 @@ def learn_vote(
     # v_t += rate (s^2 mean + s (gradient_t - mean))
     s, total = math.sqrt(min(1.0, FEW_TREES / n_trees)), 0.0
     for t in range(n_trees):
-        if context[RESTARTED + t] > 0.0:
+        if context[HAS_RESTARTED + t] > 0.0:
             continue
         gradient = votes[t, i, label]
         for c in range(n_labels):
@@ -152,7 +152,7 @@ def learn_vote(
         forest.trees[t]["vote_weight"] += VOTE_RATE * evidence * s * gradient
         total += gradient
     for t in range(n_trees):
-        if not context[RESTARTED + t] > 0.0:
+        if not context[HAS_RESTARTED + t] > 0.0:
             forest.trees[t]["vote_weight"] += VOTE_RATE * evidence * (s * s - s) * total / n_trees
     for v in range(len(forest.linear_models)):
         gradient = gradient_of(votes[n_trees + v, i], proba, label, n_labels)
@@ -197,7 +197,7 @@ def count_tree_loss(
     if not may_restart(settings, t):
         return
     if context[DELAY] > 0.0 and context[SAMPLE_NUMBER] - context[DELAY] < state["restarted_at"]:
-        context[RESTARTED + t] = 1.0
+        context[HAS_RESTARTED + t] = 1.0
         return
     p = vote[int(target)]
     p = math.exp(p) - VOTE_FLOOR if settings["learns_vote"] else p

@@ -17,7 +17,7 @@ from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import N_UNITS
 
 ZERO, ONE = np.float32(0.0), np.float32(1.0)
-STEP, OUTPUT_STEP = np.float32(0.1), np.float32(0.2)
+HIDDEN_STEP, OUTPUT_STEP = np.float32(0.1), np.float32(0.2)
 FIRST_BIAS = np.float32(0.1)  # of all units
 KEPT_SQUARES = np.float32(0.999)  # of the sum of squared gradients, at each step
 LEAST_SQUARES = np.float32(1e-30)
@@ -109,7 +109,7 @@ def learn_perceptron(forest: Forest, inputs: Array, vote: Array, label: int, wei
             gradient = x * back[a]
             square = faded_square(squares[a], kept[a], gradient)
             squares[a] = square
-            weights[a] -= STEP * gradient / np.sqrt(square)
+            weights[a] -= HIDDEN_STEP * gradient / np.sqrt(square)
 
 
 @hot

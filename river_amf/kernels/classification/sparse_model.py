@@ -19,16 +19,16 @@ from river_amf.state.layout import CHOSEN
 
 CONSTANT = 0  # the index of the constant 1
 
-STEP = 0.1
+WORD_STEP = 0.1
 FIRST_VOTE = 0.5  # weight of the linear model in a learned vote, at first
-LARGEST_INPUT = 10.0  # inputs are clipped to it
+LARGEST_WORD_INPUT = 10.0  # inputs are clipped to it
 
 LARGEST_VALUE = 1e140  # so that sums of squares stay finite
 FEW_USES = 20.0  # after these, an outlier is clipped to LARGEST_INPUT before it is counted
 
 LEAST_USES = 5.0  # of a word that gets a column because it is informative
 SURPRISE = 11.0  # by which its chi^2 exceeds chance, in roots of its degrees of freedom
-COMMON = 0.5  # share of samples from which on a word is an ordinary number
+COMMON_SHARE = 0.5  # share of samples from which on a word is an ordinary number
 LEAST_SAMPLES = 20.0  # before so many, no word is
 
 
@@ -44,7 +44,7 @@ def words_of(address: int, width: int, has_words: bool) -> Array:
 def input_of(word: Record, value: float) -> float:
     """Return a value in root mean squares of the word's values, 1 or -1 for the first."""
     scale = math.sqrt(word["squares"] / word["weight"]) if word["squares"] > 0.0 else abs(value)
-    return min(max(value / scale, -LARGEST_INPUT), LARGEST_INPUT)
+    return min(max(value / scale, -LARGEST_WORD_INPUT), LARGEST_WORD_INPUT)
 
 
 @helper
@@ -76,7 +76,7 @@ def learn_sparse(forest: Forest, words: Array, vote: Array, label: int, weight: 
             if abs(errors[c]) >= TINY_ERROR:
                 gradient = weight * errors[c] * value
                 forest.word_squares[index, c] += gradient * gradient
-                step = STEP * gradient / math.sqrt(forest.word_squares[index, c])
+                step = WORD_STEP * gradient / math.sqrt(forest.word_squares[index, c])
                 forest.word_weights[index, c] -= step
 
 
@@ -104,7 +104,7 @@ def count_word(forest: Forest, index: int, value: float, label: int, capped: flo
     largest = LARGEST_VALUE
     if word["weight"] > FEW_USES:
         scale = math.sqrt(word["squares"] / word["weight"])
-        largest = min(LARGEST_INPUT * scale, largest) if scale > 0.0 else largest
+        largest = min(LARGEST_WORD_INPUT * scale, largest) if scale > 0.0 else largest
     value = min(max(value, -largest), largest)
     word["uses"] += 1
     word["weight"] += capped
@@ -118,7 +118,7 @@ def is_informative(forest: Forest, index: int) -> bool:
     # n eta^2, where eta^2 is the share of the value's variance that lies between the labels, is
     # Pearson's chi^2 if a word is there or not. By chance it is about k, plus or minus sqrt(2 k).
     word, n = forest.words[index], forest.words[CONSTANT]["weight"]
-    if n >= LEAST_SAMPLES and word["weight"] >= COMMON * n:
+    if n >= LEAST_SAMPLES and word["weight"] >= COMMON_SHARE * n:
         return True
     if word["weight"] < LEAST_USES:
         return False

@@ -13,8 +13,8 @@ from river_amf.kernels.numba_tools.arrays import Array, Forest, Record
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state.layout import N_BINS, N_BUCKETS
 
-MEAN, TOTAL, PRODUCT = (0, 0), (0, 1), (1, 0)  # moments: of the target, and with the value
-WEIGHT, BUCKET_MEAN = 0, 1  # what a bucket has of its targets
+TARGET_MEAN, TOTAL, PRODUCT = (0, 0), (0, 1), (1, 0)  # moments: of the target, and with the value
+BUCKET_WEIGHT, BUCKET_MEAN = 0, 1  # what a bucket has of its targets
 FLOOR = 0.006  # of relevance
 LARGEST_SPREAD = 1e110  # of deviations whose products can be summed
 
@@ -82,11 +82,11 @@ def measure_pair(
     feature["squares"] += weight * weight
     share = weight / feature["weight"]
     gain = weight * (before / feature["weight"])
-    deviation, target_deviation = value - feature["mean"], target - moments[MEAN]
+    deviation, target_deviation = value - feature["mean"], target - moments[TARGET_MEAN]
     if max(abs(deviation), abs(target_deviation)) >= LARGEST_SPREAD:
         return
     feature["mean"] += share * deviation
-    moments[MEAN] += share * target_deviation
+    moments[TARGET_MEAN] += share * target_deviation
     feature["total"] += gain * deviation * deviation
     moments[TOTAL] += gain * target_deviation * target_deviation
     moments[PRODUCT] += gain * deviation * target_deviation
@@ -95,13 +95,13 @@ def measure_pair(
 @hot
 def count_target_in(feature: Record, bucket: Array, target: float, weight: float) -> None:
     """Update the mean of the targets in a bucket, and the sum of squares within all buckets."""
-    before = bucket[WEIGHT]
+    before = bucket[BUCKET_WEIGHT]
     feature["n_used"] += before == 0.0
-    bucket[WEIGHT] = before + weight
+    bucket[BUCKET_WEIGHT] = before + weight
     deviation = target - bucket[BUCKET_MEAN]
     if abs(deviation) < LARGEST_SPREAD:
-        bucket[BUCKET_MEAN] += deviation * (weight / bucket[WEIGHT])
-        feature["within"] += weight * (before / bucket[WEIGHT]) * deviation * deviation
+        bucket[BUCKET_MEAN] += deviation * (weight / bucket[BUCKET_WEIGHT])
+        feature["within"] += weight * (before / bucket[BUCKET_WEIGHT]) * deviation * deviation
 
 
 @hot
@@ -134,6 +134,6 @@ def rescale_statistics(features: Array, moments: Array, buckets: Array, factor: 
         moments[j][PRODUCT] /= factor
         feature["n_used"] = 0.0
         for k in range(N_BUCKETS):
-            weight = intensity.scaled_down(buckets[j, k, WEIGHT], factor)
-            buckets[j, k, WEIGHT] = weight
+            weight = intensity.scaled_down(buckets[j, k, BUCKET_WEIGHT], factor)
+            buckets[j, k, BUCKET_WEIGHT] = weight
             feature["n_used"] += weight > 0.0

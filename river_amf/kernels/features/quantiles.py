@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from river_amf.kernels.features.standardization import SLOW
+from river_amf.kernels.features.standardization import SLOW_RATE
 from river_amf.kernels.numba_tools.arrays import Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.state import layout
@@ -50,6 +50,6 @@ def take_bins(forest: Forest, x: Array, learns: bool, standardized: Array) -> No
             edges[q] = value
         elif learns:
             share = 1.0 / (n_values + 1)
-            step = EDGE_STEP * max(share, SLOW) * math.sqrt(standard["variance"])
+            step = EDGE_STEP * max(share, SLOW_RATE) * math.sqrt(standard["variance"])
             for q in range(n_edges):
                 edges[q] += step * ((q + 1) / N_BINS - (value < edges[q]))

@@ -7,7 +7,7 @@ from river_amf.kernels.numba_tools.compilation import hot
 
 KEPT_WEIGHT = 0.9995  # of the sum of earlier weights, at each sample
 LEAST_WEIGHT = 1e-300  # as quotients may underflow, and a node needs a weight
-LARGEST_WEIGHT = 1e3  # of relative weights; those of real samples are at most sqrt(2,000)
+LARGEST_RELATIVE_WEIGHT = 1e3  # of relative weights; those of real samples are at most sqrt(2,000)
 
 
 @hot
@@ -19,4 +19,4 @@ def weigh_sample(forest: Forest, weight: float) -> float:
     total, typical = KEPT_WEIGHT * counters["recent_weight"] + weight, counters["typical_weight"]
     typical += weight / total * (weight - typical)
     counters["recent_weight"], counters["typical_weight"] = total, typical
-    return min(max(weight / typical, LEAST_WEIGHT), LARGEST_WEIGHT)
+    return min(max(weight / typical, LEAST_WEIGHT), LARGEST_RELATIVE_WEIGHT)

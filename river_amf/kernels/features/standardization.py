@@ -13,7 +13,7 @@ from river_amf.kernels.numba_tools.arrays import Array, Forest
 from river_amf.kernels.numba_tools.compilation import helper, hot, view
 from river_amf.state.layout import FEW_FOR_COSINES
 
-SLOW, FAST = 0.001, 0.03  # weight of the newest value in the running means, at the two timescales
+SLOW_RATE, FAST_RATE = 0.001, 0.03  # of the newest value in the means at the two timescales
 LARGEST_SCORE = 4.0  # standardized values are clipped to it
 FEW_VALUES = 20  # after these, an outlier is clipped before it is counted
 LARGEST_STEP = 10.0  # in standard deviations; outliers are clipped to it
@@ -24,7 +24,7 @@ LEAST_VARIANCE = 1e-28  # of the square of the mean; below that the feature is a
 @helper
 def standardize(forest: Forest, timescale: int, x: Array, learns: bool, out: Array) -> None:
     """Write the standardized sample, 0 where a value is missing; then count its values."""
-    rate = FAST if timescale else SLOW
+    rate = FAST_RATE if timescale else SLOW_RATE
     for j in range(forest.settings["n_features"]):
         out[j] = 0.0
         value = x[j]
@@ -75,7 +75,7 @@ def forget_standards(forest: Forest, j: int) -> None:
 
 MOST_DIRECTIONS = 8  # with more features than this, distances are scaled down
 LEAST_SPREAD = 1e-20  # variance below which a cosine is a constant, but for rounding
-MEAN, VARIANCE = 0, 1  # rows of the statistics of cosines
+COSINE_MEAN, COSINE_VARIANCE = 0, 1  # rows of the statistics of cosines
 
 
 @hot
@@ -113,7 +113,7 @@ def take_cosines(
     """Write the cosines of a standardized sample, and from out[first] on standardize them."""
     n_cosines, n_features = len(forest.phases[draw]), forest.settings["n_features"]
     take_arguments(forest, draw, scale, z, 0, n_features, cosines)
-    mean, variance = forest.cosines[draw, MEAN], forest.cosines[draw, VARIANCE]
+    mean, variance = forest.cosines[draw, COSINE_MEAN], forest.cosines[draw, COSINE_VARIANCE]
     for k in range(n_cosines):
         cosine = math.cos(cosines[k])
         cosines[k] = cosine
@@ -126,8 +126,8 @@ def share_cosines(
 ) -> None:
     """Write standardized cosines with only the share of a feature, or none, in what moves them."""
     # With u its part of s: cos(phi) + (u / s) (cos(phi + s) - cos(phi)). `total` is phi + s.
-    phases, mean = forest.phases[draw], forest.cosines[draw, MEAN]
-    variance = forest.cosines[draw, VARIANCE]
+    phases, mean = forest.phases[draw], forest.cosines[draw, COSINE_MEAN]
+    variance = forest.cosines[draw, COSINE_VARIANCE]
     take_arguments(forest, draw, scale, z, max(j, 0), j + 1, out)
     for k in range(len(phases)):
         phase, half = phases[k], 0.5 * (total[k] - phases[k])
@@ -141,8 +141,8 @@ def share_cosines(
 def count_cosines(forest: Forest, draw: int, cosines: Array, n_before: int) -> None:
     """Update the means and variances of the cosines, given the number of samples before."""
     n = max(n_before - FEW_FOR_COSINES, 0) + 1
-    share = 1.0 / n if 1.0 / n > SLOW else SLOW
-    mean, variance = forest.cosines[draw, MEAN], forest.cosines[draw, VARIANCE]
+    share = 1.0 / n if 1.0 / n > SLOW_RATE else SLOW_RATE
+    mean, variance = forest.cosines[draw, COSINE_MEAN], forest.cosines[draw, COSINE_VARIANCE]
     for k in range(len(mean)):
         deviation = cosines[k] - mean[k]
         mean[k] += share * deviation

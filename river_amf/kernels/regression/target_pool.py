@@ -25,7 +25,7 @@ from river_amf.state.layout import LEAF, LOCATION, LOWER, N_ERRORS, N_TRENDS, SP
 ALL, NEW, GAP = 0, 1, 2  # kinds of rows
 KIND_DECAY = 0.9995  # of the squares of their errors
 LARGEST_OF_KIND = 10.0  # in root mean squares of all; larger errors count as that
-DECAY = 0.995  # of the errors counted
+BIN_DECAY = 0.995  # of the errors counted
 HALF = N_ERRORS // 2
 LARGEST_POSITION = 1.0 - 0.25 / HALF  # of u / (1 + |u|) in an interval
 FEW_TARGETS = 20  # before so many, quantiles cover twice the range of the targets
@@ -34,15 +34,15 @@ LEAST_SQUARE = 1e-12  # of a tree's squared scale, relative to the recent square
 OF_VOTERS, OF_LAST, OF_TRENDS = 0, 1, 2  # the stacks
 STACK_DECAY = 0.999
 RIDGE = 5.0
-ERROR_DECAY = 0.995  # of the squared errors that the unit follows from
+UNIT_DECAY = 0.995  # of the squared errors that the unit follows from
 SIZE_DECAY = 0.999  # a size that doubles with each larger error: one in 1 / log2(1 / 0.999) = 693
-LARGEST_ERROR = 3.0  # in such sizes; larger ones are clipped to it
-LARGEST_STEP = 1e5  # in median steps of the targets; after a larger one, no size changes
+LARGEST_OF_SIZE = 3.0  # in such sizes; larger ones are clipped to it
+LARGEST_LEAP = 1e5  # in median steps of the targets; after a larger one, no size changes
 MEAN_DECAY = 0.9995  # of the mean of the targets
 NO_ERRORS = 1e-290  # mean square below which nothing is learned
 LARGEST_INPUT = 1e100  # in root mean squares
 MARGIN = 0.5  # how far predictions may leave the range of the voters, in ranges
-FAR = 4.0  # in scales; a late target with a larger error is a miss
+FAR_MISS = 4.0  # in scales; a late target with a larger error is a miss
 LEAF_VARIANCE_PENALTY = 4.0  # of the variance between leaves: the more of it, the less they count
 
 Recent = tuple[float, float, float]  # both means of recent errors, and the last target
@@ -102,7 +102,7 @@ def count_error(errors: Array, error: float, scale: float, weight: float) -> Non
     """Count an error in its bin; skip one without a scale."""
     if error != 0.0 and not scale > 0.0:
         return
-    decay, gain = decay_of(DECAY, weight)
+    decay, gain = decay_of(BIN_DECAY, weight)
     for k in range(N_ERRORS):
         errors[k] = cleared_sum(decay * errors[k])
     position = 0.0
@@ -128,7 +128,7 @@ def quantile(errors: Array, p: float) -> float:
     return position / (1.0 - abs(position))
 
 
-FAST_DECAY, SLOW_DECAY = 0.3, 0.8  # of the recent errors that correct the mean of the trees
+FAST_ERROR_DECAY, SLOW_ERROR_DECAY = 0.3, 0.8  # of errors that correct the trees' mean
 
 
 @helper
@@ -273,7 +273,7 @@ def note_jump(forest: Forest, target: float, context: Array) -> None:
         return
     counters, then = forest.counters, forest.pending[int(context[layout.PENDING_SLOT])]
     error, n = target - then["location"], counters["n_jumped"]
-    if abs(error) > FAR * then["spread"]:
+    if abs(error) > FAR_MISS * then["spread"]:
         n += 1 if error > 0.0 else -1
     elif n != 0:
         n -= 1 if n > 0 else -1
@@ -315,13 +315,13 @@ def learn_vote(
     base = mean_of_trees(forest, votes, i)
     count_size(stack, target, target - base, weight)
     error = winsorized(stack, target - base)
-    count_square(stack, error, weight, ERROR_DECAY)
+    count_square(stack, error, weight, UNIT_DECAY)
     if forest.settings["is_stacked"]:
         learn_stack(forest, OF_VOTERS, answer, n_voters_of(forest), error, weight, lateness)
-        decay, gain = decay_of(FAST_DECAY, weight)
+        decay, gain = decay_of(FAST_ERROR_DECAY, weight)
         counters["fast_errors"] = cleared_sum(decay * counters["fast_errors"]) + gain * error
         counters["fast_weight"] = decay * counters["fast_weight"] + gain
-        decay, gain = decay_of(SLOW_DECAY, weight)
+        decay, gain = decay_of(SLOW_ERROR_DECAY, weight)
         counters["slow_errors"] = cleared_sum(decay * counters["slow_errors"]) + gain * error
         counters["slow_weight"] = decay * counters["slow_weight"] + gain
         decay, gain = decay_of(MEAN_DECAY, weight)
@@ -342,7 +342,7 @@ def learn_last(
     # Both are clipped alike, for an outlier makes the last target wrong, and both large.
     stack, distances = forest.stacks[OF_LAST], forest.pooled
     distances[0], error = winsorized(stack, distance), winsorized(stack, error)
-    count_square(stack, error, weight, ERROR_DECAY)
+    count_square(stack, error, weight, UNIT_DECAY)
     learn_stack(forest, OF_LAST, distances, 1, error, weight, lateness)
 
 
@@ -357,7 +357,7 @@ def count_size(stack: Record, target: float, error: float, weight: float) -> Non
         factor = growth if step > median else 1.0 / growth
         stack["median_step"] = cleared_sum(factor * median) if median > 0.0 else step
     size = cleared_sum(decay_of(SIZE_DECAY, weight)[0] * stack["usual_size"])
-    if abs(error) > size and step <= LARGEST_STEP * stack["median_step"]:
+    if abs(error) > size and step <= LARGEST_LEAP * stack["median_step"]:
         size = growth * size if size > 0.0 else abs(error)
     stack["usual_size"] = size
 
@@ -365,7 +365,7 @@ def count_size(stack: Record, target: float, error: float, weight: float) -> Non
 @hot
 def winsorized(stack: Record, error: float) -> float:
     """Return an error, clipped if it is far larger than those that return."""
-    limit = LARGEST_ERROR * stack["usual_size"]
+    limit = LARGEST_OF_SIZE * stack["usual_size"]
     return min(max(error, -limit), limit) if limit > 0.0 else error
 
 

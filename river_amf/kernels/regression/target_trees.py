@@ -25,13 +25,13 @@ ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
 ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
 LARGEST_ERROR = 5.0  # in units of sigma; larger ones count as that
 LARGEST_SQUARE = 9.0  # of an error, in units of sigma^2 (losses) or of the variance (gains)
-LEAST_VARIANCE = 1e-12  # of sigma^2, relative to the variance of the targets
+LEAST_SIGMA = 1e-12  # of sigma^2, relative to the variance of the targets
 NO_VARIANCE = 1e-280  # of the targets; less counts as none, or sigma^2 could be subnormal
 
 # Densities and their quotients are far from the limits of float64 if sigma^2 is at least SMALL
 # times the weight of all samples, no density is below TINY, and log_growth is above LEAST_GROWTH.
 SMALL = 1e-100
-LEAST_GROWTH = -100.0
+LEAST_LOG_GROWTH = -100.0
 
 
 @helper
@@ -76,7 +76,7 @@ def learn_tree(
     by_logarithms = not is_unit or 0.0 < variance < SMALL * max(n, 1.0)
     fading = weight / (1.0 + context[layout.LATENESS])
     is_safe = score_downwards(tree, x, target, weight, fading, by_logarithms)
-    if is_safe and log_growth > LEAST_GROWTH:
+    if is_safe and log_growth > LEAST_LOG_GROWTH:
         weigh_upwards(tree, leaf, changed, math.exp(log_growth))
     else:
         weigh_logarithms_upwards(tree, leaf, changed, log_growth, by_logarithms)
@@ -193,5 +193,5 @@ def update_error_variance(
     total = forest.targets[t, root, SQUARES] / forest.nodes[t, root]["n_samples"]
     variance = total
     if state["error_weight"] > ENOUGH:
-        variance = max(state["error_squares"] / state["error_weight"], LEAST_VARIANCE * total)
+        variance = max(state["error_squares"] / state["error_weight"], LEAST_SIGMA * total)
     state["variance"] = variance if total > NO_VARIANCE else 0.0

@@ -29,8 +29,8 @@ from river_amf.kernels.lateness import slowed_decay
 from river_amf.kernels.numba_tools.arrays import Array, Forest, dot
 from river_amf.kernels.numba_tools.compilation import helper, hot
 from river_amf.kernels.regression.target_pool import (
-    ERROR_DECAY,
     OF_TRENDS,
+    UNIT_DECAY,
     count_size,
     count_square,
     learn_stack,
@@ -91,7 +91,7 @@ def follow_trends(
         counters, smooth = forest.counters, forest.trends[SMOOTH]
         lateness = context[LATENESS]
         if smooth["n_learned"] > 0:  # else it had no prediction
-            count_square(stack, target - trend, weight, ERROR_DECAY)
+            count_square(stack, target - trend, weight, UNIT_DECAY)
             base = take_voters(forest, votes, i, voters)
             for k in range(N_VOTERS):
                 voters[k] -= base

@@ -16,7 +16,7 @@ from river_amf.kernels.numba_tools.arrays import Array, Forest, Record, Tree
 from river_amf.kernels.numba_tools.compilation import extra, helper, hot
 from river_amf.state.layout import FADED_COUNTS, FADED_SHARE, FADED_SUM
 
-SCALE = 2.0**512  # the odds of a node are divided by powers of this to stay within float64
+ODDS_SCALE = 2.0**512  # the odds of a node are divided by powers of this to stay within float64
 LOG_SCALE = 512 * math.log(2.0)
 LARGEST_ODDS = 2.0**256  # larger odds are divided; odds below its inverse are multiplied
 LARGEST_LOG_ODDS = 1e300
@@ -25,7 +25,7 @@ FEW_SCALES = 4.0  # after this many divisions, they are 0
 SWITCHING = 0.001  # how far a node's faded share is pulled toward 1/2 at each sample
 LEAST_COUNT = 1e-307  # smaller faded counts become 0, as the Dirichlet parameter is at least 1e-300
 SHARE_MEMORY = 500.0  # the number of samples in the running mean of the faded shares
-CLOSED = 3  # column of `pure` for log weights without fading
+CLOSED_FORM = 3  # column of `pure` for log weights without fading
 
 
 # ------------------------------------------------------------------------------------------ odds
@@ -40,7 +40,7 @@ def shares(node: Record) -> tuple[float, float]:
         return odds * rest, rest
     smaller = odds if scale < 0.0 else 1.0 / odds
     for _ in range(int(min(abs(scale), FEW_SCALES))):
-        smaller /= SCALE
+        smaller /= ODDS_SCALE
     return (smaller, 1.0) if scale < 0.0 else (1.0, smaller)
 
 
@@ -49,10 +49,10 @@ def multiply_odds(node: Record, factor: float) -> None:
     """Multiply the odds of a node by a factor of at least SAFE^-3 and at most SAFE^3."""
     odds = node["odds"] * factor
     if odds > LARGEST_ODDS:
-        odds /= SCALE
+        odds /= ODDS_SCALE
         node["odds_scale"] += 1.0
     elif odds < 1.0 / LARGEST_ODDS:
-        odds *= SCALE
+        odds *= ODDS_SCALE
         node["odds_scale"] -= 1.0
     node["odds"] = odds
 
@@ -149,13 +149,13 @@ def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
     settings = forest.settings
     table = forest.pure
     index = int(n_samples) if 0.0 <= n_samples < len(table) else 0  # NaN in a forged file
-    if index == n_samples and not math.isnan(table[index, CLOSED]):
-        return table[index, CLOSED]
+    if index == n_samples and not math.isnan(table[index, CLOSED_FORM]):
+        return table[index, CLOSED_FORM]
     loss = math.lgamma(n_samples + settings["total_dirichlet"]) - settings["lgamma_total"]
     loss -= math.lgamma(n_samples + settings["dirichlet"]) - settings["lgamma_dirichlet"]
     log_w = tempered(settings, -loss) if n_samples > 0.0 else 0.0
     if index == n_samples:
-        table[index, CLOSED] = log_w
+        table[index, CLOSED_FORM] = log_w
     return log_w
 
 

@@ -17,9 +17,9 @@ from river_amf.kernels.numba_tools.compilation import extra, hot
 GAIN_DECAY = 1.0 - 1.0 / 2000.0
 BY_GAINS = 0.8  # the share of gains in the intensities
 GAIN_FLOOR = 0.0001
-FEW = 20.0  # the weight of splits that have gained nothing
+FEW_GAINS = 20.0  # the weight of splits that have gained nothing
 DOUBT = 2.0  # standard errors by which gains are lowered
-LEAST_DECAY = 1e-200
+LEAST_GAIN_DECAY = 1e-200
 FORGETTING = 1e200  # a weight of the newest sample that makes all others negligible
 
 GAINED, PASSED, SQUARED = 0, 1, 2
@@ -36,7 +36,7 @@ def newest_of(tree: Tree) -> float:
 def begin_gains(tree: Tree, weight: float) -> float:
     """Let the sums fade for a sample; return the weight of its gains."""
     decay, gain = decay_of(GAIN_DECAY, weight)
-    newest = newest_of(tree) / max(decay, LEAST_DECAY)
+    newest = newest_of(tree) / max(decay, LEAST_GAIN_DECAY)
     if newest > LARGEST_NEWEST:
         for k in range(len(tree.gains)):
             for j in range(tree.gains.shape[1]):
@@ -66,7 +66,7 @@ def follow_gains(tree: Tree) -> None:
     gains, own, n_targets = tree.gains, tree.intensity, len(tree.given) - 1
     for j in range(n_features):
         lowered = gains[GAINED, j] - DOUBT * math.sqrt(gains[SQUARED, j] * newest)
-        own[j] = GAIN_FLOOR + max(lowered, 0.0) / (gains[PASSED, j] + FEW * newest)
+        own[j] = GAIN_FLOOR + max(lowered, 0.0) / (gains[PASSED, j] + FEW_GAINS * newest)
     for j in range(n_features):
         total += own[j]
     scale = n_features / total if n_features > 0 else 0.0

@@ -16,8 +16,8 @@ from river_amf.state.layout import DELAY, LATENESS
 RECENT_RATE = 0.02  # of the running mean of a tree's recent losses
 USUAL_RATE = 0.001  # of the long-run mean of its losses
 LEAST_LOSSES = 300  # the number of losses before a tree may restart
-LEAST_VARIANCE = 0.001  # of a loss
-LEAST_SURPLUS = 0.05  # of the recent mean over the long-run mean: about three misses in a row
+LEAST_LOSS_VARIANCE = 0.001  # of a loss
+LEAST_LOSS_SURPLUS = 0.05  # of the recent mean over the long-run mean: about three misses in a row
 
 
 @hot
@@ -53,8 +53,8 @@ def is_outdated(settings: Record, state: Record, context: Array) -> bool:
     if state["n_losses"] <= LEAST_LOSSES:
         return False
     recent, usual, rate = state["recent_loss"], state["usual_loss"], recent_rate(context)
-    variance = max(usual * (1.0 - usual), LEAST_VARIANCE) * rate / (2.0 - rate)
-    surplus = max(settings["drift_threshold"] * math.sqrt(variance), LEAST_SURPLUS)
+    variance = max(usual * (1.0 - usual), LEAST_LOSS_VARIANCE) * rate / (2.0 - rate)
+    surplus = max(settings["drift_threshold"] * math.sqrt(variance), LEAST_LOSS_SURPLUS)
     return recent - usual > surplus
 
 
