@@ -79,6 +79,15 @@ def test_each_mutant_finds_its_text_once():
     assert [name for name, mutant in found.items() if not mutant.is_found_in(PACKAGE)] == []
 
 
+def test_way_of_a_sample_names_functions():
+    way = DESIGN.partition("### A sample's way")[2].partition("\n### ")[0]
+    code = "".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    names = {name.rpartition(".")[2] for name in re.findall(r"`([\w.]+)`", way)}
+    assert (
+        len(names) > 20 and [n for n in names if not re.search(rf"(def|class) {n}\b", code)] == []
+    )
+
+
 def test_tests_patch_no_private_name():
     patches = re.compile(r'setattr\([^)]*[".]_[a-z]')
     assert [path for path in TESTS.rglob("*.py") if patches.search(path.read_text())] == []
