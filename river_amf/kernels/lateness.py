@@ -14,7 +14,7 @@ from river_amf.state.layout import DELAY
 LATENESS_RATE = 0.02  # of the running mean
 AT_ONCE = 1.0  # a smaller mean counts as 0
 JUMP = 3  # late targets far above their predictions, less those below, after which a level jumped
-UNKNOWN_LATENESS = 1000.0  # after FEW samples, until a label has had a prediction
+UNKNOWN_LATENESS = 1000.0  # after FEW_LEARNED samples, until a label has had a prediction
 FEW_LEARNED = 20
 MEMORIES = 5.0  # what adapts remembers at least so many times the lateness
 ERRORS_KEPT = 30.0  # lateness at which recent errors count 1 / e

@@ -29,7 +29,7 @@ LISTED = re.findall(r"^ {4}(\w.*?)  ", DESIGN.partition("### Layers")[2].partiti
 CLI, *OTHERS = [{*line.split(", ")} for line in LISTED]
 LAYERS = [{"__main__"}, CLI, {"__init__"}, *OTHERS, {"_version"}]
 KERNELS = "kernels chunks contributions learning steps by_kind pending regression classification"
-KERNELS += " tree features lateness numba_tools answers"
+KERNELS += " tree features lateness numba_tools status"
 LAYERS_OF_KERNELS = [{name} for name in KERNELS.split()]
 
 
