@@ -10,8 +10,7 @@ From the lowest layer to the highest:
 - `regression`: what nodes predict of a real target, trends, and the stack that weighs them;
 - `by_kind`: what of all that differs between kinds of forests;
 - `steps`: the steps in which a sample is predicted and learned, alone or in a block;
-- `contributions`, `learning`, `chunks`: the kernels that Python calls, for one sample and for a
-  part of a block.
+- `contributions`, `learning`, `chunks`: the kernels that Python calls, for a sample or a block.
 
 Comments cite the sections of DESIGN.md, which has the notation and the sources. Log-odds r_v are
 `log_odds`, and log g is the growth of log wbar that a child passes on to its parent.

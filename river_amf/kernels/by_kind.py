@@ -1,7 +1,4 @@
-"""Functions with a body for each kind of forest, as the steps of a sample call them.
-
-The bodies are for plain classifiers, other classifiers, and regressors.
-"""
+"""Functions with a body each for plain classifiers, other classifiers, and regressors."""
 
 from river_amf.kernels import pending
 from river_amf.kernels.classification import (

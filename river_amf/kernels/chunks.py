@@ -1,9 +1,8 @@
 """The kernels that Python calls for a block of samples, which is processed in chunks.
 
-First, open_chunk does what concerns all trees and linear models. Then run_chunk takes each of them
-through all samples of the chunk, in any number of threads. Finally, close_chunk combines their
-predictions. This way, a tree and the chunk stay in the CPU cache. The record of the block holds
-whether it is predicted, learned or both, and how far a chunk has come, as it may be interrupted.
+open_chunk does what concerns all trees and linear models, run_chunk takes each of them through all
+samples, in any number of threads, and close_chunk combines their predictions. This way, a tree and
+the chunk stay in the CPU cache. The block records how far it has come, as it may be interrupted.
 """
 
 from __future__ import annotations

@@ -103,7 +103,6 @@ def subtract_baseline(parts: Array, part: int, n: int) -> None:
 
 @allocating
 def add_linear_models(forest: Forest, sample: int, output: int, parts: Array) -> None:
-    """Write the parts of the scores of linear models on labels."""
     n_trees, n_voters, settings = len(forest.trees), len(forest.votes), forest.settings
     n_features, n_labels = settings["n_features"], settings["n_labels"]
     if len(forest.linear_models) > 0:
@@ -195,7 +194,6 @@ def add_stacks(
 
 @hot
 def unbounded(weights: Array, voters: Array, n: int, part: int, base: float) -> float:
-    """Return a part of what a stack predicts without bounds."""
     if part > 0:
         voters[n - 1] = 0.0  # the mean of the targets, which is a constant
     target_pool.stacked(weights, voters, n, base)  # makes them distances from the base

@@ -1,9 +1,4 @@
-"""How late labels come, and what that slows down (DESIGN.md: delayed labels).
-
-The lateness of a label is half the sum of the samples learned and the predictions made since its
-own prediction: D for a constant delay of D, and half the size of a batch. Its running mean over
-labels is what adapts takes its time scale from.
-"""
+"""How late labels come, and what that slows down (DESIGN.md: lateness)."""
 
 from __future__ import annotations
 
@@ -35,7 +30,6 @@ def lateness_of(counters: Record) -> float:
 
 @hot
 def count_lateness(counters: Record) -> None:
-    """Count the lateness of the newest label in the mean, if it had a prediction."""
     newest, mean = counters["newest_lateness"], counters["lateness"]
     if newest >= 0.0:
         counters["lateness"] = newest if mean < 0.0 else mean + LATENESS_RATE * (newest - mean)

@@ -66,7 +66,6 @@ def canonicalize(x: Array, n_features: int) -> bool:
 
 @hot
 def is_same(x: Array, seen: Array) -> bool:
-    """Return whether two rows are equal, including their missing values."""
     for j in range(len(x)):
         if not (x[j] == seen[j] or (math.isnan(x[j]) and math.isnan(seen[j]))):
             return False
@@ -75,14 +74,12 @@ def is_same(x: Array, seen: Array) -> bool:
 
 @hot
 def total_weight(forest: Forest) -> float:
-    """Return the sum of the weights of all samples."""
     root = forest.trees[0]["root"]  # the first tree never restarts
     return 0.0 if root == NONE else forest.nodes[0, root]["n_samples"]
 
 
 @view
 def sample_at(forest: Forest, address: int, output: int) -> Sample:
-    """Return a sample, given the addresses that Python passes."""
     values, x, _ = rows_of_sample(address, forest.settings["n_features"])
     z, inputs, additive_inputs, terms = inputs_of(output, forest)
     return Sample(values, x, z, inputs, additive_inputs, terms, forest.votes, 0, forest.context)
@@ -93,8 +90,7 @@ def learn_sample(forest: Forest, address: int, target: float, weight: float, out
     """Learn a sample in every tree; return one of `status`, such as which capacity is used up."""
     # `target` is the index of the label, or a number. `address` is that of an `EncodedSample`: of
     # (3, n_features) values, which are the encoded row, a buffer for it without outliers and one
-    # for a tree's coding of it, and then of its words. `output` is that of predict_sample, which
-    # may have predicted this very sample. take_pending may have looked for its prediction. Where
+    # for a tree's coding of it, and then of its words. `output` is that of predict_sample. Where
     # learning stops (`learn_in_trees`), the same call continues (handle["next_tree"]).
     handle, settings, trees = forest.handle, forest.settings, forest.trees
     sample, has_votes = sample_at(forest, address, output), False
@@ -267,5 +263,4 @@ def hull_of_leaf(forest: Forest, t: int, row: int, box: int) -> None:
 
 @quick_kernel
 def category_number(forest: Forest, t: int, feature: int, code: float) -> float:
-    """Return the number that a tree gives to a category."""
     return category_as_number(forest.trees[t]["key"], feature, code)

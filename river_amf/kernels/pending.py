@@ -1,8 +1,7 @@
 """Predictions that wait for labels, and how a label finds its own (DESIGN.md: delayed labels).
 
-They lie in a ring, in the order in which they were made. `back` counts from the newest one, which
-is 0. A prediction that a label has found stays for a while, marked as taken: where rows repeat,
-the label may have been that of another one.
+They lie in a ring; `back` counts from the newest, which is 0. One that a label has found stays for
+a while, marked as taken: where rows repeat, the label may have been that of another one.
 """
 
 from __future__ import annotations
@@ -34,8 +33,7 @@ FIRST_KEY, ZERO = np.uint64(1), np.uint64(0)
 
 @hot
 def mixed_with(key: Word, bits: Word) -> Word:
-    """Return a key into which the bits of a value have been mixed."""
-    # by two steps of a generator by multiplication with carry, in which no product overflows
+    # By two steps of a generator by multiplication with carry, in which no product overflows
     for _ in range(2):
         key = key ^ bits
         key = (key & LOW_WORD) * MULTIPLIER + (key >> WORD)
@@ -46,8 +44,7 @@ def mixed_with(key: Word, bits: Word) -> Word:
 @helper
 def key_of(forest: Forest, values: int, words: int) -> Word:
     """Return the key of an encoded row, which stays the same when features are added."""
-    # The arguments are addresses: of the values, and of the words if the forest has any. Then the
-    # key follows from these and the categories, as a word may get a column later.
+    # Given addresses. With words it follows from these and categories, as words may get columns.
     settings, key = forest.settings, FIRST_KEY
     n_features, has_words = settings["n_features"], settings["n_words"] > 0
     row = array_at(values, (n_features,), np.float64)
@@ -65,7 +62,6 @@ def key_of(forest: Forest, values: int, words: int) -> Word:
 
 @hot
 def slot_of(forest: Forest, back: int) -> int:
-    """Return the slot of a prediction, given how many were made since."""
     counters = forest.counters
     slot = counters["first_pending"] + counters["n_pending"] - 1 - back
     n = len(forest.pending)
@@ -90,7 +86,6 @@ def is_asked_again(forest: Forest, slot: int, level: float) -> bool:
 
 @helper
 def lacks_room(forest: Forest) -> bool:
-    """Return whether the ring has to grow before the next prediction."""
     n_pending = forest.counters["n_pending"]
     return n_pending == len(forest.pending) and n_pending < forest.handle["most_pending"]
 
@@ -154,7 +149,6 @@ def pass_pending(forest: Forest, row: int, words: int) -> None:
 
 @hot
 def drop_oldest(forest: Forest) -> None:
-    """Drop the oldest prediction."""
     counters, slot = forest.counters, slot_of(forest, forest.counters["n_pending"] - 1)
     counters["n_waiting"] -= 1 - forest.pending[slot]["is_taken"]
     counters["n_pending"] -= 1
@@ -163,7 +157,6 @@ def drop_oldest(forest: Forest) -> None:
 
 @helper
 def drop_taken(forest: Forest) -> None:
-    """Drop the oldest predictions, while they are taken and many."""
     counters = forest.counters
     while counters["n_pending"] > N_KEPT + 2 * counters["n_waiting"]:
         if not forest.pending[slot_of(forest, counters["n_pending"] - 1)]["is_taken"]:
@@ -173,14 +166,12 @@ def drop_taken(forest: Forest) -> None:
 
 @helper
 def mark_taken(forest: Forest, slot: int) -> None:
-    """Mark a prediction as taken."""
     forest.counters["n_waiting"] -= 1 - forest.pending[slot]["is_taken"]
     forest.pending[slot]["is_taken"] = 1
 
 
 @helper
 def no_pending(forest: Forest, row: int, words: int) -> int:
-    """Return that there is no prediction."""
     return NONE
 
 
@@ -220,7 +211,6 @@ def find_pending(forest: Forest, row: int, words: int) -> int:
 
 @hot
 def begin_context(forest: Forest, slot: int, context: Array) -> None:
-    """Begin the context of a sample, given the slot of its prediction."""
     context[layout.LATENESS] = lateness_of(forest.counters)
     context[layout.DELAY] = 0.0
     context[layout.PENDING_SLOT] = slot
@@ -233,7 +223,6 @@ def begin_context(forest: Forest, slot: int, context: Array) -> None:
 
 @hot
 def update_confidence(counters: Record, evidence: int, delay: int) -> None:
-    """Change the confidence in the expected delay, and the delay itself unless that is NONE."""
     counters["confidence"] = min(max(counters["confidence"] + evidence, 0), MOST_CONFIDENCE)
     if delay != NONE:  # then the next label is that of the next prediction
         # Within a batch of labels, it stays where the first of them was.
@@ -264,9 +253,8 @@ def find_late(forest: Forest, key: Word, values: Array) -> int:
 @helper
 def find_equal(forest: Forest, expected: int, key: Word) -> tuple[int, int, int]:
     """Return which prediction of an equal row is that of a label, the evidence, and a new delay."""
-    # The evidence is about the expected delay; the new one is NONE if it stays. If the expected
-    # row is equal, it is that prediction, even if it is taken. Else it is the nearest that waits,
-    # if there is confidence. If not, it is the oldest, and one of all equal rows is expected next.
+    # A delay of NONE stays. It is the expected row if that is equal, even if taken; or the nearest
+    # that waits if there is confidence, or the oldest, and one of all equal rows is expected next.
     counters, keys = forest.counters, forest.pending_keys
     if 0 <= expected < counters["n_pending"] and keys[slot_of(forest, expected)] == key:
         return expected, FIT, expected

@@ -1,7 +1,6 @@
 """The steps in which a sample is predicted and learned, the same for single samples and chunks.
 
-`learning` takes one sample through all of them, `chunks` all samples of a chunk through each. First
-comes what concerns all trees, then each tree and linear model, and last the vote. Arrays of votes
+First what concerns all trees, then each tree and linear model, and last the vote. Arrays of votes
 are as in `opinion_pool`; all other arguments are those of one sample.
 """
 
@@ -42,9 +41,8 @@ def begin_sample(
     forest: Forest, sample: Sample, predicts: bool, target: float, weight: float
 ) -> float:
     """Prepare a sample for trees and linear models; count it, and return its weight for them."""
-    # Inputs and votes of trends are written, unless they are there from a prediction. A sample of
-    # weight 0 is only predicted; any other also sets the targets of trees, the split intensities,
-    # and the newest row of the store.
+    # Unless `predicts`, inputs and votes of trends are there. A sample of weight 0 is only
+    # predicted; others set targets of trees, split intensities, and the newest row of the store.
     settings, counters, learns = forest.settings, forest.counters, weight > 0.0
     values, x, standardized, context = sample.values, sample.x, sample.standardized, sample.context
     if learns:
@@ -144,7 +142,6 @@ def learn_in_tree(
 
 @hot
 def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Array) -> None:
-    """Write the prediction of the forest."""
     if forest.settings["learns_vote"]:
         by_kind.pool_votes(forest, votes, i, context, answer)
     else:

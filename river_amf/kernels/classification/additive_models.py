@@ -1,12 +1,8 @@
 """Additive experts: linear models that learn with a covariance (DESIGN.md: additive experts).
 
-Each is a multinomial logistic regression on standardized features and on profiles of the features,
-which are how frequent a label is at values like that of the sample. The second one takes cosines,
-too. A sample moves their weights by a Newton step; the covariance of the weights, which is that of
-recursive least squares, is the same for all labels.
-
-The inputs are 1, and then by feature its standardized value, its profile, and some of the cosines.
-Only profiles differ between labels.
+A sample moves their weights by a Newton step; their covariance is the same for all labels. The
+inputs are 1, and then by feature its standardized value, its profile, which is how frequent a label
+is at values like its own, and in the second one some cosines. Only profiles differ between labels.
 """
 
 from __future__ import annotations
@@ -56,7 +52,6 @@ def count_labels(
     label: int,
     weight: float,
 ) -> None:
-    """Count a label in profiles, and the sample among the cosines."""
     count_bins(forest, standardized[BINS], label, weight)
     model = forest.linear_models[len(forest.linear_models) - 1]
     count_cosines(forest, 0, inputs[RAW], model["n_learned"])
@@ -65,13 +60,11 @@ def count_labels(
 
 @hot
 def n_terms_of(forest: Forest) -> int:
-    """Return how many terms each kind of inputs from single features takes."""
     return min(forest.settings["n_features"], MOST_TERMS)
 
 
 @hot
 def n_cosines_of(forest: Forest, k: int) -> int:
-    """Return how many cosines an additive expert has, at most."""
     return forest.settings["n_cosines"] if k == SMOOTH else 0
 
 
@@ -153,7 +146,6 @@ def predict_additive(forest: Forest, k: int, inputs: Array, vote: Array) -> None
 
 @hot
 def arrays_of_expert(forest: Forest, k: int) -> tuple[Array, Array]:
-    """Return the weights and the covariance of an additive expert."""
     if k == ADDITIVE:
         return forest.additive_weights, forest.additive_covariance
     return forest.smooth_weights, forest.smooth_covariance
@@ -163,7 +155,6 @@ def arrays_of_expert(forest: Forest, k: int) -> tuple[Array, Array]:
 def learn_additive(
     forest: Forest, k: int, inputs: Array, vote: Array, label: int, weight: float
 ) -> None:
-    """Learn a sample in an additive expert that has just predicted it."""
     n_labels, n_terms = forest.settings["n_labels"], n_terms_of(forest)
     weights, covariance = arrays_of_expert(forest, k)
     n_cosines, gain = n_cosines_of(forest, k), 0.0
@@ -230,7 +221,6 @@ def add_terms(
 
 @helper
 def count_bins(forest: Forest, bins: Array, label: int, weight: float) -> None:
-    """Count a label in the bins of all values, and overall."""
     # The weight of the newest label grows, so that older ones count less.
     counters = forest.counters
     kept, gain = decay_of(COUNT_DECAY, weight)
@@ -263,7 +253,6 @@ def count_bins(forest: Forest, bins: Array, label: int, weight: float) -> None:
 
 @helper
 def scale_counts(counts: Array, factor: float) -> None:
-    """Divide some counts by a factor."""
     for k in range(len(counts)):
         for c in range(counts.shape[1]):
             counts[k, c] = cleared_sum(counts[k, c] / factor)

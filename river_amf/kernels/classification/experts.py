@@ -31,7 +31,6 @@ def run_experts(
     label: int,
     weight: float,
 ) -> None:
-    """Predict a sample with the experts if it has not been, and learn it if it has a label."""
     if len(forest.linear_models) == 0:
         return
     first, n_labels = len(forest.trees), forest.settings["n_labels"]
@@ -57,7 +56,6 @@ def run_experts(
 
 @helper
 def run_words(forest: Forest, sample: int, votes: Array, label: int, weight: float) -> None:
-    """Predict the words of a sample, and learn them if it has a label."""
     settings = forest.settings
     if settings["n_words"] > 0:
         words = sparse_model.words_of(sample, settings["n_features"], True)

@@ -1,11 +1,7 @@
 """The vote of the trees, and the losses of each tree (DESIGN.md: learned vote, restarts).
 
-A learned vote is a logarithmic opinion pool (Genest, Zidek, 1986) whose weights follow the gradient
-of the logarithmic loss, as in the geometric mixing of Mattern (2013): with weights v_t for tree t
-and beta_c for class c, log P(c) = beta_c + sum_t v_t log(p_t(c) + 0.001) + const. The linear
-models enter with the logarithms of their own probabilities, clipped to at least -7. An array of
-votes is (voters, samples, classes), first trees, then linear models, of which that of the words is
-last; for a learned vote it holds logarithms.
+An array of votes is (voters, samples, classes), first trees, then linear models, of which that of
+the words is last; for a learned vote it holds logarithms.
 """
 
 from __future__ import annotations
@@ -43,7 +39,6 @@ def take_vote(forest: Forest, t: int, x: Array, vote: Array) -> None:
 
 @hot
 def mean_votes(settings: Record, votes: Array, i: int, proba: Array) -> None:
-    """Write the forest's probabilities of the labels seen so far, as the mean of the votes."""
     n_labels = settings["n_labels"]
     for c in range(n_labels):
         proba[c] = 0.0
@@ -55,7 +50,6 @@ def mean_votes(settings: Record, votes: Array, i: int, proba: Array) -> None:
 
 @hot
 def normalize(proba: Array, n_labels: int) -> None:
-    """Normalize the probabilities of the labels seen so far to a sum of 1."""
     total = 0.0
     for c in range(n_labels):
         total += proba[c]
@@ -65,7 +59,6 @@ def normalize(proba: Array, n_labels: int) -> None:
 
 @helper
 def pool_votes(forest: Forest, votes: Array, i: int, context: Array, proba: Array) -> None:
-    """Write the forest's probabilities of the labels seen so far, as the pool of the votes."""
     n_labels, n_trees = forest.settings["n_labels"], len(forest.trees)
     for c in range(n_labels):
         log_p = forest.bias[c]

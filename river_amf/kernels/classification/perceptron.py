@@ -1,8 +1,6 @@
 """A perceptron beside the trees, with one layer of rectified linear units (DESIGN.md: perceptron).
 
-It is learned by gradient steps whose sizes adapt to each weight as in AdaGrad (Duchi, Hazan,
-Singer, 2011), except that squared gradients fade. Its first input and its first unit are 1. All
-arithmetic is that of float32, in the order written here.
+Its first input and its first unit are 1. All arithmetic is float32, in the order written here.
 """
 
 from __future__ import annotations
@@ -26,7 +24,6 @@ HIDDEN, BACK, KEPT = 0, 1, 2  # rows of scratch space
 
 @helper
 def run_units(forest: Forest, inputs: Array) -> None:
-    """Write the values of the hidden units."""
     hidden = forest.units[HIDDEN]
     inputs[0] = 1.0
     for a in range(N_UNITS):
@@ -82,7 +79,6 @@ def share_units(forest: Forest, total: Array, own: Array, vote: Array) -> None:
 
 @helper
 def learn_perceptron(forest: Forest, inputs: Array, vote: Array, label: int, weight: float) -> None:
-    """Learn a sample, given its inputs, hidden units and vote."""
     hidden, back, kept = forest.units[HIDDEN], forest.units[BACK], forest.units[KEPT]
     for a in range(N_UNITS):
         back[a] = ZERO
@@ -114,6 +110,5 @@ def learn_perceptron(forest: Forest, inputs: Array, vote: Array, label: int, wei
 
 @hot
 def faded_square(square: Single, kept: Single, gradient: Single) -> Single:
-    """Return a sum of squared gradients after one more."""
     square = kept * square + gradient * gradient
     return square if square > LEAST_SQUARES else LEAST_SQUARES

@@ -1,10 +1,4 @@
-"""Words: numeric features of which an absent one is 0 (DESIGN.md: words).
-
-A sample has a list of its words, as rows of index and value in ascending order of indices, so that
-sums do not depend on the order of its keys. A logistic regression, the linear model of the words,
-takes all of them; trees see those that have been chosen for a column. What a sample costs depends
-on its words, not on the vocabulary.
-"""
+"""Words: numeric features of which an absent one is 0 (DESIGN.md: words)."""
 
 from __future__ import annotations
 
@@ -99,7 +93,6 @@ def count_words(forest: Forest, words: Array, label: int, weight: float) -> None
 
 @hot
 def count_word(forest: Forest, index: int, value: float, label: int, capped: float) -> None:
-    """Count a word in its statistics."""
     word = forest.words[index]
     largest = LARGEST_VALUE
     if word["weight"] > FEW_USES:

@@ -1,8 +1,4 @@
-"""The relevance of features to a real target (DESIGN.md: relevance to real targets).
-
-It is the larger of the squared correlation and the correlation ratio eta^2 of the target given the
-bucket of the value, less what chance would give, both of the last few hundred samples.
-"""
+"""The relevance of features to a real target (DESIGN.md: relevance to real targets)."""
 
 from __future__ import annotations
 
@@ -50,7 +46,6 @@ def weigh_for(
     target: float,
     weight: float,
 ) -> None:
-    """Do the work of weigh_features for one tree target."""
     scale = intensity.relevance_scale(forest, features, FLOOR)
     for j in range(forest.settings["n_features"]):
         feature = features[j]
@@ -94,7 +89,6 @@ def measure_pair(
 
 @hot
 def count_target_in(feature: Record, bucket: Array, target: float, weight: float) -> None:
-    """Update the mean of the targets in a bucket, and the sum of squares within all buckets."""
     before = bucket[BUCKET_WEIGHT]
     feature["n_used"] += before == 0.0
     bucket[BUCKET_WEIGHT] = before + weight
@@ -106,7 +100,6 @@ def count_target_in(feature: Record, bucket: Array, target: float, weight: float
 
 @hot
 def relevance_of(feature: Record, moments: Array) -> float:
-    """Return the relevance of a feature, from 0 to 1."""
     total = moments[TOTAL]
     if not total > 0.0:
         return 0.0
@@ -122,7 +115,6 @@ def relevance_of(feature: Record, moments: Array) -> float:
 
 @helper
 def rescale_statistics(features: Array, moments: Array, buckets: Array, factor: float) -> None:
-    """Divide all weights of past samples by a factor."""
     for j in range(len(features)):
         feature = features[j]
         feature["weight"] = intensity.scaled_down(feature["weight"], factor)

@@ -21,11 +21,9 @@ def decay_of(factor: float, weight: float) -> tuple[float, float]:
 
 @hot
 def kept_share(decay: float, weight: float) -> float:
-    """Return the share of earlier evidence that a model keeps at a sample."""
     return max(decay_of(decay, weight)[0], LEAST_DECAY)
 
 
 @hot
 def cleared_sum(total: float) -> float:
-    """Return a sum of either sign that has faded, or 0 if it is negligible."""
     return total if abs(total) > NEGLIGIBLE else 0.0

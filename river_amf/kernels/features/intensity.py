@@ -1,8 +1,7 @@
 """Split intensity: how readily a feature is split, given its range and its relevance.
 
-The range follows from the first values and from how often later ones are far outside it (DESIGN.md:
-outliers). Relevance is Goodman and Kruskal's tau
-(DESIGN.md: relevance). `correlation` has that of a real target.
+The range follows from the first values, and from how many later ones are far outside (DESIGN.md:
+outliers). Relevance is tau (DESIGN.md: relevance); `correlation` has that of a real target.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ def clip_outliers(forest: Forest, values: Array, n_features: int, out: Array) ->
 @helper
 def update_intensity(forest: Forest, x: Array) -> None:
     """Update the split intensities for a sample to be learned, and count its values."""
-    # They follow from the ranges with the sample, and the relevance without it (DESIGN.md: split
-    # intensity).
+    # From the ranges with the sample, and the relevance without it (DESIGN.md: split intensity).
     settings = forest.settings
     for j in range(settings["n_features"]):
         value, feature = x[j], forest.features[j]
@@ -68,9 +66,8 @@ def update_intensity(forest: Forest, x: Array) -> None:
 
 @hot
 def update_stand_in(forest: Forest, j: int, value: float) -> None:
-    """Update the stand-in of a number by a value, before its range is extended to that."""
-    # (DESIGN.md: missing values.) It is just below the only value. With a second one there is none,
-    # and the statistics that include it are reset.
+    """Update a stand-in before the range is extended to a value (DESIGN.md: missing values)."""
+    # Just below the only value; none once there are two, which resets statistics that include it.
     low, high = forest.ranges[0, j], forest.ranges[1, j]
     if forest.features[j]["n_recent"] == 0:
         if forest.settings["n_words"] == 0:
@@ -126,7 +123,6 @@ def set_range(forest: Forest, j: int, low: float, high: float) -> None:
 
 @hot
 def range_intensity(low: float, high: float) -> float:
-    """Return one over the width of the range."""
     return min(1.0 / min(high - low, LARGEST_FLOAT), LARGEST_FLOAT) if high > low else 0.0
 
 
@@ -153,7 +149,6 @@ def inner_range(values: Array) -> tuple[float, float]:
 @extra
 @helper
 def forget_feature(forest: Forest, j: int) -> None:
-    """Forget the statistics of a numeric feature."""
     forget_relevance(forest.features[j], forest.moments[j], forest.buckets[j])
     if len(forest.residual_features) > 0:
         moments, buckets = forest.residual_moments[j], forest.residual_buckets[j]
@@ -165,7 +160,6 @@ def forget_feature(forest: Forest, j: int) -> None:
 
 @helper
 def forget_relevance(feature: Record, moments: Array, buckets: Array) -> None:
-    """Forget what the relevance of a feature follows from."""
     feature["weight"] = 0.0
     feature["squares"] = 0.0
     feature["mean"] = 0.0
@@ -215,7 +209,6 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
 
 @hot
 def capped_weight(weight: float) -> float:
-    """Return the weight of a sample within bounds."""
     return max(min(weight, LARGEST_CAPPED), LEAST_CAPPED)
 
 
@@ -243,8 +236,7 @@ def count_bucket(
 ) -> float:
     """Count a value in its bucket; return Goodman and Kruskal's tau, corrected for chance."""
     # Tau is the correlation ratio of the label's indicators given the bucket, (E - G) / (1 - G),
-    # with E = sum_k sum_c N_kc^2 / N_k / N and G = sum_c N_c^2 / N^2. `moments` already includes
-    # this sample.
+    # E = sum_k sum_c N_kc^2 / N_k / N and G = sum_c N_c^2 / N^2. `moments` includes this sample.
     feature["weight"] += weight
     feature["squares"] += weight * weight
     total = feature["weight"]
@@ -271,15 +263,13 @@ def count_bucket(
 
 @hot
 def scaled_down(weight: float, factor: float) -> float:
-    """Return a sum of weights divided by a factor, or 0 if it is negligible."""
-    # Subnormal squares would make it a hundred times as slow. A new sample weighs 1e-60 at least.
+    # Subnormal squares would be a hundred times as slow. A new sample weighs 1e-60 at least.
     weight /= factor
     return weight if weight > LEAST_PAST else 0.0
 
 
 @helper
 def rescale_statistics(forest: Forest, factor: float) -> None:
-    """Divide all weights of past samples by a factor."""
     for j in range(forest.settings["n_features"]):
         feature = forest.features[j]
         feature["weight"] = scaled_down(feature["weight"], factor)

@@ -1,9 +1,4 @@
-"""The bins of values, for the profiles of labels (DESIGN.md: additive experts).
-
-A category is a bin of its own. A number is in one of 16 parts between running quantiles. They begin
-with the first 15 values; from then on each moves a little with each value, so that the share of
-values below it is right.
-"""
+"""The bins of values, for the profiles of labels (DESIGN.md: additive experts)."""
 
 from __future__ import annotations
 

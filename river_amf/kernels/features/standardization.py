@@ -1,8 +1,4 @@
-"""Running standardization of features, at a slow and a fast timescale (DESIGN.md: standards).
-
-The slow timescale compares a value with the stream so far, the fast one with the last few dozen
-samples.
-"""
+"""Running standardization of features, at a slow and a fast timescale (DESIGN.md: standards)."""
 
 from __future__ import annotations
 
@@ -65,7 +61,6 @@ def score(deviation: float, variance: float, least: float) -> float:
 
 @helper
 def forget_standards(forest: Forest, j: int) -> None:
-    """Forget the statistics of a feature, at all timescales."""
     for timescale in range(len(forest.standards)):
         standard = forest.standards[timescale, j]
         standard["n_values"] = 0
@@ -80,7 +75,6 @@ COSINE_MEAN, COSINE_VARIANCE = 0, 1  # rows of the statistics of cosines
 
 @hot
 def lack_cosines(forest: Forest) -> bool:
-    """Return whether it is time for cosines, which there are not yet."""
     is_time = forest.counters["n_learned"] >= FEW_FOR_COSINES
     return is_time and forest.settings["n_cosines"] == 0 and len(forest.phases) > 0
 
@@ -139,7 +133,6 @@ def share_cosines(
 
 @hot
 def count_cosines(forest: Forest, draw: int, cosines: Array, n_before: int) -> None:
-    """Update the means and variances of the cosines, given the number of samples before."""
     n = max(n_before - FEW_FOR_COSINES, 0) + 1
     share = 1.0 / n if 1.0 / n > SLOW_RATE else SLOW_RATE
     mean, variance = forest.cosines[draw, COSINE_MEAN], forest.cosines[draw, COSINE_VARIANCE]

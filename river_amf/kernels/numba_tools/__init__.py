@@ -6,12 +6,10 @@ itself. What it is, why, and what else there is:
 
 - `compilation`: the options `_nrt`, `no_cpython_wrapper` and `no_cfunc_wrapper`, or there would be
   twice the code, for reference counts and wrappers. Leave them out.
-- `compilation`: `get_call_template` of a dispatcher, or helpers would be compiled again for each
-  constant. Leave it out.
+- `compilation`: `get_call_template`, or each constant compiles helpers again. Leave it out.
 - `compilation`: `AbstractTemplate`, `infer_global`, for calls by the kind of forest. An `overload`
   for each function does so, too, with one more function to compile.
-- `compilation`: `global_compiler_lock`, for forks and the end of a process. Take a lock around
-  `compile`.
+- `compilation`: `global_compiler_lock`, for forks and the end of a process. Lock `compile` instead.
 - `cache`: `FunctionCache`, `_CacheLocator` and the like, and `_cache` of a dispatcher, as Numba's
   cache misses changes in other files. Without them, each process compiles.
 - `views`, `arrays`: `cgutils`, data models and `AttributeTemplate`, by which all arrays are one

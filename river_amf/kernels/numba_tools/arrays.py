@@ -44,8 +44,6 @@ def view_of(record: Views) -> Callable[[int], Any]:
 
     @intrinsic
     def view(typingctx, address):  # type: ignore[no-untyped-def]
-        """Return a view of the record at an address."""
-
         def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
             return builder.inttoptr(arguments[0], context.get_value_type(record))
 

@@ -27,7 +27,6 @@ _WARNED = "RIVER_AMF_HAS_WARNED"  # in the environment, which child processes in
 
 
 def folder() -> Path | None:
-    """Return the folder of compiled code, or None."""
     # Installations that share a cache have a folder each, or they would replace each other's code.
     # Paths are absolute, because a process may change its folder before it writes.
     name = f"river_amf-{hashlib.sha256(os.fsencode(_HERE)).hexdigest()[:16]}"
@@ -75,7 +74,6 @@ class KernelCache(FunctionCache):  # type: ignore[misc]
     _impl_class = _Implementation
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """Return the code for a signature, or None."""
         try:
             if FOLDER and (code := super().load_overload(signature, target)) is not None:
                 return code

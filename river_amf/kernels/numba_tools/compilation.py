@@ -62,7 +62,6 @@ class Kernel:
         KERNELS.append(self)
 
     def __call__(self, arena: Arena, *arguments: Any) -> Any:
-        """Call the kernel."""
         return self.of(arena.kind)(arena.address, *arguments)
 
     def of(self, kind: int) -> Callable[..., Any]:
@@ -150,7 +149,6 @@ def quick_kernel(function: Callable[..., Any]) -> Kernel:
 
 
 def allocating_kernel(function: Callable[..., Any]) -> Kernel:
-    """Make a kernel that allocates memory."""
     return Kernel(function, nogil=True, _nrt=True)
 
 
@@ -160,7 +158,6 @@ def helper(function: F) -> F:
 
 
 def allocating(function: F) -> F:
-    """Compile a helper that allocates memory."""
     return cast(F, _njit_helper(function, _nrt=True))
 
 
@@ -178,7 +175,6 @@ def view(function: F) -> F:
 
 @helper
 def nothing(forest: Any, *values: Any) -> float:
-    """Do nothing, and return 0."""
     return 0.0
 
 
@@ -213,7 +209,6 @@ def extra(function: F) -> F:
 
 
 def compile_kernels(kinds: Iterable[int]) -> None:
-    """Compile all kernels for some kinds of forests."""
     for compiled in KERNELS:
         for kind in kinds:
             compiled.of(kind)

@@ -23,8 +23,6 @@ _Library: Any = getattr(codegen, "JITCodeLibrary", object)
 
 
 class _HelperLibrary(_Library):  # type: ignore[misc]
-    """The code of a helper."""
-
     _final_module: Any
 
     def _optimize_final_module(self) -> None:

@@ -1,7 +1,7 @@
 """How compiled code gets at arrays, given the address of a record of their addresses and lengths.
 
-A *view* of such a record has the arrays as its attributes, and is passed on as a single pointer
-(DESIGN.md: the arena). So functions have few arguments, which halves the time to compile them.
+A *view* of such a record has the arrays as its attributes, and is passed on as a single pointer,
+which halves the time to compile (DESIGN.md: the arena).
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from numba.core.typing.templates import AttributeTemplate, infer_global
 from river_amf.state import layout
 
 OF_TREES = {name: field for name, field in layout.FIELDS.items() if field.axes[0] == "tree"}
-
-# -------------------------------------------------------------------------------- without compiling
 
 
 class UncompiledViews:
@@ -59,16 +57,12 @@ class UncompiledTree:
 
 
 def uncompiled_array(address: int, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Do what `array_at` does."""
     return numba.carray(ctypes.c_void_p(int(address)), tuple(map(int, shape)), dtype)
 
 
 def uncompiled(value: Any, kind: types.Type) -> Any:
     """Return an argument of a kernel, which is a view if it is the address of one."""
     return UncompiledViews(value, kind) if isinstance(kind, Views) else value
-
-
-# ------------------------------------------------------------------------------------------- types
 
 
 class Views(types.Type):
@@ -120,11 +114,7 @@ class _TreeModel(extending.models.StructModel):  # type: ignore[misc]
 
 @extending.unbox(Views)
 def _view_at(views: Views, address: Any, context: Any) -> extending.NativeValue:
-    """Generate the code for the view of a record whose address Python passes."""
     return extending.NativeValue(context.pyapi.long_as_voidptr(address))
-
-
-# -------------------------------------------------------------------------------------- attributes
 
 
 def _type_of(field: layout.Field, n_fixed: int = 0) -> Any:
@@ -156,7 +146,6 @@ class _TreeAttributes(AttributeTemplate):  # type: ignore[misc]
 
 @extending.lower_getattr_generic(Views)
 def _array_in(context: Any, builder: Any, views: Views, address: Any, name: str) -> Any:
-    """Generate the code for an attribute of a view."""
     if name == "handle":
         return builder.bitcast(address, context.get_value_type(views.record))
     first = _load(builder, views, address, name)
@@ -169,7 +158,6 @@ def _array_in(context: Any, builder: Any, views: Views, address: Any, name: str)
 
 @extending.lower_getattr_generic(TreeView)
 def _array_of_tree(context: Any, builder: Any, tree: TreeView, value: Any, name: str) -> Any:
-    """Generate the code for an attribute of a tree."""
     parts = cgutils.create_struct_proxy(tree)(context, builder, value=value)
     if name in OF_SAMPLES:
         return getattr(parts, name)
@@ -190,7 +178,6 @@ def _array_of_tree(context: Any, builder: Any, tree: TreeView, value: Any, name:
 
 
 def _load(builder: Any, views: Views, address: Any, name: str) -> Any:
-    """Generate the code to read an entry of a record."""
     where = cgutils.pointer_add(builder, address, views.offsets[name], cgutils.intp_t.as_pointer())
     entry = builder.load(where)
     if views.is_constant:  # what is written elsewhere does not change it
@@ -201,7 +188,6 @@ def _load(builder: Any, views: Views, address: Any, name: str) -> Any:
 def _lengths(
     context: Any, builder: Any, views: Views, address: Any, field: layout.Field
 ) -> list[Any]:
-    """Generate the code to read the lengths of an array."""
     return [
         context.get_constant(types.intp, axis)
         if isinstance(axis, int)
@@ -211,7 +197,6 @@ def _lengths(
 
 
 def _array(context: Any, builder: Any, kind: Any, address: Any, lengths: list[Any]) -> Any:
-    """Generate the code for an array at an address."""
     itemsize = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     strides = [context.get_constant(types.intp, itemsize)]
     for length in reversed(lengths[1:]):
@@ -235,12 +220,9 @@ _FIRST = {"metadata": {"target": "cpu"}}
 infer_global(operator.getitem)(type("_GetItem", (arraydecl.GetItemBuffer,), _FIRST))
 infer_global(operator.setitem)(type("_SetItem", (arraydecl.SetItemBuffer,), _FIRST))
 
-# -------------------------------------------------------------------------------------- intrinsics
-
 
 @extending.intrinsic
 def array_at(typingctx, address, shape, dtype):  # type: ignore[no-untyped-def]
-    """Return the array of this shape and dtype at an address."""
     array = types.Array(dtype.dtype, len(shape), "C")
     lengths = types.UniTuple(types.intp, len(shape))  # type: ignore[attr-defined]
 

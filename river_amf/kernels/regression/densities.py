@@ -1,13 +1,4 @@
-"""Predictive densities of nodes in a regression, and their update (DESIGN.md: real targets).
-
-A node keeps the weight N, the mean m and the sum of squares about it S of the targets in its cell.
-With e the estimate of its parent, kappa the prior weight and sigma^2 the mean square of the tree's
-recent errors, it predicts Student's t with 2 alpha degrees of freedom, location m + kappa (e - m) /
-(kappa + N) and squared scale beta (kappa + N + 1) / (alpha (kappa + N)), where alpha = alpha_0 +
-N / 2 and beta = alpha_0 sigma^2 + S / 2 + kappa N (m - e)^2 / (2 (kappa + N)): the law of a normal
-target with unknown mean and variance under the conjugate prior. With fading, it keeps another three
-numbers, and predicts a mixture of both laws.
-"""
+"""Predictive densities of nodes in a regression, and their update (DESIGN.md: real targets)."""
 
 from __future__ import annotations
 
@@ -117,10 +108,9 @@ def score_target(
     by_logarithms: bool,
 ) -> float:
     """Count a target at a node whose weight was n; return its density there from before."""
-    # The faded law counts it with the weight `fading`, which shrinks with the delay of the target.
-    # With `by_logarithms` the result is the logarithm, times the weight. Without, it is that only
-    # where the density is below TINY, so that a negative result is a logarithm. If the targets do
-    # not vary, all densities count as 1.
+    # `fading` is the weight in the faded law. With `by_logarithms` the result is the logarithm,
+    # times the weight. Without, it is that only where the density is below TINY, so that a negative
+    # result is a logarithm. If the targets do not vary, all densities count as 1.
     p = 0.0 if by_logarithms else 1.0
     fades = settings["fades"]
     if variance > 0.0:
@@ -169,7 +159,6 @@ def score_logarithms(
 
 @hot
 def fade_target(settings: Record, faded: Array, target: float, weight: float) -> None:
-    """Count a target in a node's faded law."""
     rest, gain = decay_of(settings["fading_factor"], weight)
     n = cleared_count(rest * faded[FADED_SUM])
     faded[FADED_SUM] = n + gain

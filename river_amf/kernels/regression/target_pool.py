@@ -1,14 +1,8 @@
 """The vote of a regression: what the forest makes of its trees and trends (DESIGN.md: stacks).
 
 The voters are the trees with even indices, those with odd ones, the mean of both corrected by its
-recent errors, the trends, the leaves of both groups, and the mean of the targets: aggregation
-prefers prunings that predict well alone, which are shallower than those whose mean predicts best. A
-last stack weighs all that against the last target.
-
-A stack is a ridge regression of what a base misses on how far some voters are from it: with a base
-p and voters v_k it predicts p + sum_k a_k (v_k - p). The unit is the root mean square of recent
-errors, so that nothing depends on the unit of the target, and a jump of its level does not outweigh
-all other samples. The trends have a stack of their own.
+recent errors, the trends, the leaves of both groups, all leaves as far as they agree, and the mean
+of the targets. A last stack weighs all that against the last target; trends have one of their own.
 """
 
 from __future__ import annotations
@@ -99,7 +93,6 @@ def count_kinds(forest: Forest, error: float, scale: float, weight: float, conte
 
 @hot
 def count_error(errors: Array, error: float, scale: float, weight: float) -> None:
-    """Count an error in its bin; skip one without a scale."""
     if error != 0.0 and not scale > 0.0:
         return
     decay, gain = decay_of(BIN_DECAY, weight)
@@ -198,7 +191,6 @@ def group_mean(forest: Forest, votes: Array, i: int, first: int, which: int) -> 
 
 @hot
 def n_voters_of(forest: Forest) -> int:
-    """Return the number of voters."""
     settings = forest.settings
     return 2 + settings["n_recent"] + len(forest.trends) + 3 * settings["has_leaves"] + 1
 
@@ -208,8 +200,6 @@ def take_voters(
     forest: Forest, votes: Array, i: int, base: float, recent: Recent, share: float, voters: Array
 ) -> None:
     """Write the voters, given what was recent at the time, and how well the leaves agree."""
-    # These are both groups of trees, their mean corrected by recent errors, the trends, both groups
-    # of leaves, all leaves as far as they agree, and the mean of the targets.
     voters[0] = group_mean(forest, votes, i, 0, LOCATION)
     voters[1] = group_mean(forest, votes, i, 1, LOCATION)
     n = 2
@@ -286,7 +276,6 @@ def note_jump(forest: Forest, target: float, context: Array) -> None:
 def learn_vote(
     forest: Forest, votes: Array, i: int, target: float, weight: float, context: Array
 ) -> None:
-    """Learn how to stack the voters, and count the error of the forest's prediction."""
     answer, stack, counters = forest.pooled, forest.stacks[OF_VOTERS], forest.counters
     stack["n_learned"] += 1
     if stack["n_learned"] < FEW_TARGETS:
@@ -371,7 +360,6 @@ def winsorized(stack: Record, error: float) -> float:
 
 @hot
 def mean_square(stack: Record) -> float:
-    """Return the mean of the recent squared errors."""
     return stack["error_squares"] / stack["weight"] if stack["weight"] > 0.0 else 0.0
 
 
@@ -390,7 +378,6 @@ def stacked(weights: Array, voters: Array, n: int, base: float) -> float:
 
 @helper
 def count_square(errors: Record, error: float, weight: float, decay: float) -> None:
-    """Count the square of an error."""
     kept, gain = decay_of(decay, weight)
     errors["error_squares"] = cleared_sum(kept * errors["error_squares"]) + gain * error * error
     errors["weight"] = kept * errors["weight"] + gain

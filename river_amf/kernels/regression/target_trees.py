@@ -1,9 +1,4 @@
-"""Trees of a regression, where they differ from those of a classifier: predicting and learning.
-
-Trees grow as those of a classifier do, and average their prunings in the same way. A node predicts
-a law of `densities`, given the estimate of its parent, so a walk passes estimates on from the root
-to the leaf (DESIGN.md: real targets).
-"""
+"""Trees of a regression, where they differ from those of a classifier (DESIGN.md: real targets)."""
 
 from __future__ import annotations
 

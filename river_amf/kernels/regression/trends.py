@@ -1,15 +1,4 @@
-"""Trends: ridge regressions beside the trees of a regression, which cannot follow slopes.
-
-One takes the features and their profiles at a fast timescale, the other the features and random
-cosines of them, which can follow any smooth function, at a slow one. Each sample is a step of
-recursive least squares (DESIGN.md: trends). A stack of both is the trend, and half of the trees
-learn its residuals.
-
-A profile of a feature is what the target is, on average, at values like its own. The range of a
-number is cut into 16 parts, with a mean of the targets at each of the 17 ends, between which a
-profile is linear; a category has a mean of its own. All means fade, and are drawn toward the mean
-of all targets where there are few.
-"""
+"""Trends: two ridge regressions beside the trees of a regression (DESIGN.md: trends)."""
 
 from __future__ import annotations
 
@@ -158,7 +147,6 @@ def take_voters(forest: Forest, votes: Array, i: int, voters: Array) -> float:
 def learn_trend(
     forest: Forest, k: int, terms: Array, target: float, weight: float, lateness: float
 ) -> None:
-    """Learn a sample in a trend."""
     decay, n, x = slowed_decay(FAST_DECAY, lateness), 1 + 2 * n_own_of(forest), terms[FAST_TERMS]
     coefficients, covariance = forest.fast[0], forest.fast_covariance
     if k == SMOOTH:
@@ -264,7 +252,6 @@ def count_profiles(forest: Forest, x: Array, target: float, weight: float) -> No
 
 @helper
 def scale_down(profiles: Array, factor: float) -> None:
-    """Divide all weights of some profiles by a factor."""
     for j in range(len(profiles)):
         for k in range(profiles.shape[1]):
             profiles[j, k, WEIGHT] = cleared_sum(profiles[j, k, WEIGHT] / factor)
@@ -272,7 +259,6 @@ def scale_down(profiles: Array, factor: float) -> None:
 
 @hot
 def count_in(knot: Array, target: float, weight: float) -> None:
-    """Count a target at a knot."""
     if weight > 0.0:
         knot[WEIGHT] += weight
         knot[MEAN] += weight / knot[WEIGHT] * (target - knot[MEAN])

@@ -1,9 +1,4 @@
-"""Aggregation: the average over all prunings of a tree (DESIGN.md: aggregation; [CTW]).
-
-wbar_v = (1 - b) w_v + b wbar_left wbar_right. After a sample has been learned, a walk up its path
-updates the log-odds; for a prediction, a walk down the path, or down both ways where a number is
-missing, mixes what its nodes predict.
-"""
+"""Aggregation: the average over all prunings of a tree (DESIGN.md: aggregation; [CTW])."""
 
 from __future__ import annotations
 
@@ -84,7 +79,6 @@ def aggregate_unit_weight(tree: Tree, leaf: int, label: int, changed: int, growt
 def aggregate_any_weight(
     tree: Tree, leaf: int, label: int, weight: float, changed: int, log_growth: float
 ) -> None:
-    """Aggregate upwards for any weight and eta, in logarithms."""
     # r_v += eta log p - log g, and then g = sigma(r) p^eta + (1 - sigma(r)) g with the old r, that
     # is, log g += softplus(new r) - softplus(old r).
     follows_gains = tree.settings["relevance"]
@@ -135,8 +129,6 @@ def score_odds(node: Record, log_p: float, log_g: float) -> float:
 @hot
 def predict_tree(forest: Forest, t: int, x: Array, proba: Array) -> None:
     """Write the tree's prediction for x to `proba`, from root to leaf (DESIGN.md: prediction)."""
-    # A node takes the share sigma(r_v) of the remaining mass and passes on the rest; the leaf takes
-    # everything that is left. Without aggregation, the leaf alone predicts.
     settings, nodes = forest.settings, forest.nodes[t]
     counts, faded, fades = forest.counts[t], forest.faded[t], forest.trees[t]["fades"]
     n_classes = settings["n_classes"]

@@ -1,9 +1,6 @@
 """Predictions of nodes, their weights against the nodes below, and how both learn samples.
 
-A node v with counts n_v(c), their sum N_v, C classes and Dirichlet parameter a predicts
-(n_v(c) + a) / (N_v + C a) (DESIGN.md: node prediction). With fading, it also has faded counts, and
-predicts a mixture of both (DESIGN.md: fading). Its log-odds r_v against the nodes below it are
-stored as odds divided by a power of two (DESIGN.md: odds as stored).
+Odds are stored divided by a power of two (DESIGN.md: node prediction, fading, odds as stored).
 """
 
 from __future__ import annotations
@@ -26,9 +23,6 @@ SWITCHING = 0.001  # how far a node's faded share is pulled toward 1/2 at each s
 LEAST_COUNT = 1e-307  # smaller faded counts become 0, as the Dirichlet parameter is at least 1e-300
 SHARE_MEMORY = 500.0  # the number of samples in the running mean of the faded shares
 CLOSED_FORM = 3  # column of `pure` for log weights without fading
-
-
-# ------------------------------------------------------------------------------------------ odds
 
 
 @hot
@@ -59,7 +53,6 @@ def multiply_odds(node: Record, factor: float) -> None:
 
 @hot
 def log_odds_in(node: Record) -> float:
-    """Return the log-odds r_v of a node."""
     return math.log(node["odds"]) + node["odds_scale"] * LOG_SCALE
 
 
@@ -97,9 +90,6 @@ def log_own_surplus(settings: Record, log_odds: float) -> float:
     return -settings["log_stop"] - softplus(-log_odds)
 
 
-# ------------------------------------------------------------------------------ scores and weights
-
-
 @helper
 def log_score(settings: Record, count: float, n_samples: float, weight: float) -> float:
     """Return the log of the probability of a label at a node, before the sample is counted."""
@@ -119,7 +109,6 @@ def log_score(settings: Record, count: float, n_samples: float, weight: float) -
 
 @hot
 def probability(tree: Tree, index: int, label: int) -> float:
-    """Return the probability that a node gives to a label."""
     settings, n_samples = tree.settings, tree.nodes[index]["n_samples"]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
     p = (tree.counts[index, label] + a) / (n_samples + total)
@@ -144,7 +133,6 @@ def log_weight(settings: Record, counts: Array, n_samples: float) -> float:
 
 @hot
 def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
-    """Return the log weight log w_v of a cell in which all samples have the same label."""
     # For small whole n_samples it is kept in a table, as computing lgamma costs as much as a walk.
     settings = forest.settings
     table = forest.pure
@@ -159,14 +147,9 @@ def log_weight_of_pure(forest: Forest, n_samples: float) -> float:
     return log_w
 
 
-# ---------------------------------------------------------------------------------------- fading
-
-
 @hot
 def cleared_count(count: float) -> float:
-    """Return a count that has faded, or 0 if it is negligible."""
-    # Below 2.2e-308, products take a hundred times as long, and by rounding a count that is
-    # multiplied by gamma > 1/2 never gets to 0.
+    # Subnormal products are slow, and by rounding a count times gamma > 1/2 never gets to 0.
     return count if count > LEAST_COUNT else 0.0
 
 
@@ -174,9 +157,8 @@ def cleared_count(count: float) -> float:
 @hot
 def learn_faded(tree: Tree, row: Array, label: int, p_whole: float) -> float:
     """Count a sample of weight 1 in a node's faded counts; return the node's p_v(y) from before."""
-    # The node predicts the mixture of its two estimators, (1 - q) p_whole + q p_faded. Its faded
-    # share q is updated by Bayes' rule and then pulled toward 1/2, as in the fixed-share method of
-    # Herbster and Warmuth [HW].
+    # The node predicts (1 - q) p_whole + q p_faded. Its faded share q is updated by Bayes' rule and
+    # then pulled toward 1/2, a fixed share [HW].
     settings, share = tree.settings, row[FADED_SHARE]
     a, total = settings["dirichlet"], settings["total_dirichlet"]
     faded_p = share * (row[FADED_COUNTS + label] + a) / (row[FADED_SUM] + total)
@@ -221,8 +203,7 @@ def learn_faded_weight(
 @helper
 def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
     """Return log w_v / eta, the faded share and the faded sum after n samples of one label."""
-    # The samples have weight 1. For small numbers the results are kept in `pure`, where other
-    # threads may be writing the same values at the same time.
+    # The samples have weight 1. Other threads may write the same values to `pure` at once.
     settings, table = forest.settings, forest.pure
     a, total, gamma = settings["dirichlet"], settings["total_dirichlet"], settings["fading_factor"]
     k = min(n_samples, len(table) - 1)
@@ -245,5 +226,4 @@ def replay_pure(forest: Forest, n_samples: int) -> tuple[float, float, float]:
 
 @hot
 def note_share(state: Record, faded_share: float) -> None:
-    """Update the running mean of the faded estimators' share in a tree's predictions."""
     state["faded_share"] += (faded_share - state["faded_share"]) / SHARE_MEMORY

@@ -1,8 +1,7 @@
-"""Growth of pure cells: a leaf with a single label is split late, when another label arrives.
+"""Pure cells, which are split late: when another label arrives (DESIGN.md: late splitting).
 
-The Mondrian process restricted to the samples that it keeps and the newcomer is then drawn at once,
-by the law of the tree that had split all along (DESIGN.md: late splitting; "paused block" in [MF]).
-Only the newcomer's cell is split further, so the splits form a chain; all other cells stay whole.
+Only the newcomer's cell is split further, so the splits form a chain; all other cells are pure and
+stay whole ("paused block" in [MF]).
 """
 
 from __future__ import annotations
@@ -40,8 +39,7 @@ SPLIT = np.dtype([("time", "f8"), ("threshold", "f8"), ("feature", "i8"), ("newc
 SPLIT_BYTES = SPLIT.itemsize
 
 
-# The working memory to split a leaf, in one piece, allocated before anything changes: a record of
-# addresses and lengths, and then the arrays.
+# The working memory to split a leaf, in one piece: a record of addresses and lengths, the arrays.
 EXPANSION_FIELDS = {
     "members": Field(MEMBER, ("member",)),
     "values": Field(np.float64, ("member", "feature")),  # as the tree sees them
@@ -128,7 +126,6 @@ def side_of(value: float, threshold: float, missing_left: bool) -> bool:
 
 @hot
 def hull_of_cell(expansion: Expansion, n_cell: int, box: Array) -> None:
-    """Make `box` the hull of the members of a cell."""
     n_features = box.shape[1]
     first = expansion.values[expansion.cell[0]]
     for j in range(n_features):
@@ -162,10 +159,8 @@ def part_cell(expansion: Expansion, n_cell: int, split: Record) -> int:
 @helper
 def draw_splits(tree: Tree, index: int, expansion: Expansion) -> int:
     """Draw the splits of a leaf, restricted to its members, and return their number."""
-    # Only the newcomer's cell is split further, until the newcomer is alone, all members of the
-    # cell coincide, or the budget is spent. Every other cell is pure and stays whole ("paused
-    # block" in [MF]). After k splits, the newcomer's cell has the members of depth >= k, and its
-    # hull is boxes[k].
+    # The newcomer's cell is split until the newcomer is alone, all members of the cell coincide, or
+    # the budget is spent. After k splits, it has the members of depth >= k and the hull boxes[k].
     lengths = expansion.lengths
     budget = structure.splits_left(tree.settings, tree.state)
     parent = tree.nodes[index]["parent"]
@@ -212,9 +207,8 @@ def grow_chain(tree: Tree, index: int, expansion: Expansion, n_splits: int) -> N
 @helper
 def share_out(tree: Tree, expansion: Expansion, n_splits: int, label: int) -> bool:
     """Distribute the samples of an expanded leaf; return whether the newcomer is alone."""
-    # The newcomer itself is not counted yet. If the list has been thinned, the remaining samples
-    # are scaled up to the weight of all. If the newcomer is not alone, because the samples in its
-    # leaf coincide or the budget is spent, that leaf keeps no samples.
+    # The newcomer is not counted yet. If the list was thinned, its samples are scaled up to the
+    # weight of all. If the newcomer is not alone, its leaf keeps no samples.
     members, chain = expansion.members, expansion.chain
     newcomer = len(members) - 1
     kept = 0.0
@@ -254,7 +248,6 @@ def count_chain(tree: Tree, chain: Array, n_splits: int, label: int) -> None:
 
 @helper
 def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
-    """Give the first nodes of the chain the hulls of their cells as boxes."""
     for k in range(n_boxes):
         structure.add_box(tree, expansion.chain[k])
         box = structure.box_of(tree, tree.nodes[expansion.chain[k]])
@@ -267,7 +260,6 @@ def box_chain(tree: Tree, expansion: Expansion, n_boxes: int) -> None:
 def weigh_plain_cell(
     forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
 ) -> float:
-    """Return the log weight of a cell in a chain without fading."""
     return estimates.log_weight_of_pure(forest, tree.nodes[index]["n_samples"])
 
 
@@ -276,8 +268,7 @@ def weigh_faded_cell(
     forest: Forest, tree: Tree, expansion: Expansion, index: int, first: int, last: int, label: int
 ) -> float:
     """Return the log weight of a cell in a chain, with members of depth `first` to `last`."""
-    # With fading, there is no closed form: the members are replayed in order of arrival, and their
-    # faded counts are written to the node if it is new.
+    # With fading, members are replayed in order of arrival; a new node gets their faded counts.
     settings = tree.settings
     if not tree.state["fades"]:
         return estimates.log_weight_of_pure(forest, tree.nodes[index]["n_samples"])

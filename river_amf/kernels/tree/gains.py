@@ -1,9 +1,4 @@
-"""What the splits of a tree have gained by feature, and the intensities that follow from it.
-
-A split gains as much as the node below it has predicted a sample better than its own node. Three
-sums for each feature fade with the samples: of gains, of the shares of mass that they are weighted
-by, and of squares (DESIGN.md: gains).
-"""
+"""What the splits of a tree have gained by feature, and what follows from it (DESIGN.md: gains)."""
 
 from __future__ import annotations
 
@@ -22,7 +17,7 @@ DOUBT = 2.0  # standard errors by which gains are lowered
 LEAST_GAIN_DECAY = 1e-200
 FORGETTING = 1e200  # a weight of the newest sample that makes all others negligible
 
-GAINED, PASSED, SQUARED = 0, 1, 2
+GAINED, PASSED, SQUARED = 0, 1, 2  # faded sums: of gains, of their shares of mass, of squares
 
 
 @hot
@@ -49,7 +44,6 @@ def begin_gains(tree: Tree, weight: float) -> float:
 @extra
 @hot
 def count_gain(tree: Tree, feature: int, weight: float, share: float, gain: float) -> None:
-    """Count what a split has gained for a sample, and the share of mass that it passes on."""
     j, weighted = unsigned(feature), share * gain
     tree.gains[GAINED, j] += weight * weighted
     tree.gains[PASSED, j] += weight * share

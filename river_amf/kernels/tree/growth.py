@@ -26,8 +26,7 @@ TIE_TOLERANCE = 1.0 + 1e-9  # factor up to which two of them are equal, despite 
 @hot
 def grow(tree: Tree, x: Array, row: int) -> tuple[int, int, float]:
     """Grow a tree by extension; return the leaf of x, the new parent if any, and the growth."""
-    # The growth is what insert_parent returns. The leaf is new if there is a new parent, or if the
-    # tree was empty. Otherwise the leaf may still have to be split, if it keeps samples.
+    # The growth is that of insert_parent. A leaf that is not new may still have to be split.
     state = tree.state
     if state["root"] == NONE:
         state["root"] = add_leaf(tree, state["root"], x, row)  # without a parent
@@ -41,9 +40,8 @@ def grow(tree: Tree, x: Array, row: int) -> tuple[int, int, float]:
 @hot
 def descend(tree: Tree, x: Array) -> tuple[int, float, int]:
     """Walk x down to a leaf, or to where the process splits, extending the boxes on the way."""
-    # Returns the node, the time at which it gets a new parent, and in a full tree the node whose
-    # split is undone to make room. The time is NEVER if it is a leaf that takes x without a split
-    # [MF, algorithm 4; AMF, algorithm 3]. If nothing makes room, the box is extended instead.
+    # Returns the node, the time at which it gets a new parent (NEVER for a leaf that takes x as it
+    # is), and in a full tree the node whose split is undone; without one, the box is extended.
     n_features = tree.settings["n_features"]
     is_full = structure.is_spent(tree.settings, tree.state)
     n_missing, index = 0, tree.state["root"]
@@ -92,9 +90,8 @@ def add_leaf(tree: Tree, parent: int, x: Array, row: int) -> int:
 @helper
 def least_useful_split(tree: Tree, index: int) -> int:
     """Return the node whose split a full tree can best do without, or NONE (DESIGN.md: budget)."""
-    # Of some nodes in a row, it is that with the largest sigma(r_v) / (1 + n), where n are the
-    # samples of the smaller child; of equals, up to rounding, the first. Its children are leaves,
-    # and it is neither the node that gets a parent nor the parent of that.
+    # Of some nodes in a row with two leaves below, the first with the largest sigma(r_v) / (1 + n),
+    # where n is that of the smaller leaf; neither the node that gets a parent nor the one above it.
     nodes, n_nodes = tree.nodes, tree.state["n_nodes"]
     above = nodes[unsigned(index)]["parent"]
     candidate = int(draw_uniform(tree.state) * n_nodes)
@@ -119,10 +116,9 @@ def insert_parent(
     tree: Tree, index: int, split_time: float, undone: int, x: Array, row: int
 ) -> tuple[int, int, float]:
     """Insert a parent above a node, and a leaf with x as the node's sibling."""
-    # Returns the leaf, the parent, and the growth of log wbar that is passed on to the ancestors,
-    # log((1-b) exp(rho) + b), with rho = log w_v - log wbar_v of the node below
-    # (DESIGN.md: structural changes). In a full tree they take the places of the leaves of the node
-    # whose split is undone.
+    # Returns the leaf, the parent, and the growth of log wbar for the ancestors, with rho of the
+    # node below: log((1-b) exp(rho) + b) (DESIGN.md: structural changes). In a full tree they take
+    # the places of the leaves whose split is undone.
     n_features = tree.settings["n_features"]
     if undone == NONE:
         parent = structure.add_node(tree, tree.nodes[index]["parent"])

@@ -1,8 +1,4 @@
-"""Random numbers: those that a tree draws, and those that it gives to categories.
-
-Each tree has its own generator, so the number of threads does not affect the result. The state of
-the generator is part of the tree's record and is updated in place.
-"""
+"""Random numbers that a tree draws (DESIGN.md: randomness), or gives to categories."""
 
 from __future__ import annotations
 
@@ -13,7 +9,6 @@ import numpy as np
 from river_amf.kernels.numba_tools.arrays import LARGEST_FLOAT, NEVER, NONE, Array, Record, Word
 from river_amf.kernels.numba_tools.compilation import helper, hot
 
-# The constants of D. Thomas' MWC64X generator
 WORD = np.uint64(32)
 LOW_WORD = np.uint64(0xFFFFFFFF)
 MULTIPLIER = np.uint64(4294883355)
@@ -39,7 +34,6 @@ def draw_uniform(state: Record) -> float:
 
 @hot
 def draw_exponential(state: Record, rate: float) -> float:
-    """Draw E ~ Exp(rate)."""
     return -math.log1p(-draw_uniform(state)) / rate
 
 
@@ -106,6 +100,5 @@ def coded(is_categorical: Array, key: Word, j: int, value: float) -> float:
 
 @hot
 def code_row(is_categorical: Array, n_features: int, key: Word, values: Array, out: Array) -> None:
-    """Write `values` as a tree with this key sees them."""
     for j in range(n_features):
         out[j] = coded(is_categorical, key, j, values[j])

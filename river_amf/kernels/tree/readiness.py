@@ -1,9 +1,4 @@
-"""Checks whether the arrays have the capacity that the next samples require.
-
-Before any tree learns a sample, every tree has capacity for some splits. If the expansion of a leaf
-needs more, which is rare, learning stops between two trees until Python has enlarged the arrays
-(DESIGN.md: capacity).
-"""
+"""Whether the arrays have the capacity that the next samples require (DESIGN.md: capacity)."""
 
 from __future__ import annotations
 
@@ -19,7 +14,6 @@ FEW_SAMPLES = 64  # a lack of capacity does not make a chunk smaller than this
 
 @hot
 def needs_tree_votes(settings: Record) -> bool:
-    """Return whether the predictions of single trees are needed for a sample that is learned."""
     return settings["learns_vote"] or settings["scores_trees"]
 
 
@@ -39,7 +33,6 @@ def missing_capacity(
 
 @hot
 def tree_lacks(forest: Forest, t: int, n_splits: int) -> int:
-    """Return the capacity that a tree lacks for a number of splits, within its budget."""
     settings, state = forest.settings, forest.trees[t]
     wanted = min(n_splits, splits_left(settings, state))
     return missing_capacity(settings, state, wanted, forest.nodes.shape[1], forest.boxes.shape[1])
@@ -66,8 +59,7 @@ def count_ready(forest: Forest, wanted: int, keeps_rows: bool) -> int:
 @quick_kernel
 def ready_samples(forest: Forest, wanted: int) -> int:
     """Return the number of samples that the capacity allows, up to `wanted`, or what is short."""
-    # It assumes that no sample splits a tree more than once. If the capacity allows only a few, it
-    # returns STORE_FULL, NODES_FULL or BOXES_FULL.
+    # It assumes that no sample splits a tree more than once.
     settings, trees = forest.settings, forest.trees
     keeps_rows = is_keeping_rows(settings, trees, count_late(settings, trees))
     return count_ready(forest, wanted, keeps_rows)

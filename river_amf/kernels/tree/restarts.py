@@ -22,21 +22,18 @@ LEAST_LOSS_SURPLUS = 0.05  # of the recent mean over the long-run mean: about th
 
 @hot
 def may_restart(settings: Record, t: int) -> bool:
-    """Return whether a tree may ever restart."""
-    # Those with even indices never do, as the drift may be less than it seems.
+    # Trees with even indices never do, as the drift may be less than it seems.
     return settings["drift_threshold"] > 0.0 and t % 2 == 1
 
 
 @hot
 def recent_rate(context: Array) -> float:
-    """Return the rate of the running mean of recent losses."""
     lateness = context[LATENESS] if context[DELAY] > 0.0 else 0.0
     return max(slowed_rate(RECENT_RATE, lateness), USUAL_RATE)
 
 
 @hot
 def count_loss(state: Record, loss: float, weight: float, context: Array) -> None:
-    """Count a loss in the two running means of a tree."""
     capped = min(weight, 1.0)
     n_losses = state["n_losses"] + capped
     recent, usual = state["recent_loss"], state["usual_loss"]
@@ -60,7 +57,6 @@ def is_outdated(settings: Record, state: Record, context: Array) -> bool:
 
 @helper
 def restart_tree(state: Record, links: Array, n_learned: int) -> None:
-    """Make a tree forget all that it has learned, after so many samples of the forest."""
     state["root"] = NONE
     state["n_nodes"] = 0
     state["n_boxes"] = 0

@@ -1,9 +1,7 @@
 """The store of samples that all trees share, and the lists of its rows that pure leaves keep.
 
-A leaf whose samples all have the same label keeps them until another label comes (DESIGN.md: late
-splitting). Its list follows the tree's links from the newest row in the store to the oldest. A list
-that grows too long is thinned (DESIGN.md: thinning), and once the budget of nodes is spent, a box
-takes its place.
+Such a list follows the tree's links from the newest row in the store to the oldest. One that grows
+too long is thinned (DESIGN.md: thinning); once the budget of nodes is spent, a box takes its place.
 """
 
 from __future__ import annotations
@@ -28,7 +26,6 @@ RAREST = 32  # the number of bits that decide which samples stay in a list that 
 
 @hot
 def list_row(tree: Tree, index: int, row: int) -> None:
-    """Put a row of the store at the head of a leaf's list."""
     node = tree.nodes[index]
     tree.links[row] = node["box_or_row"]
     node["box_or_row"] = row
@@ -37,7 +34,6 @@ def list_row(tree: Tree, index: int, row: int) -> None:
 
 @helper
 def clear_rows(node: Record) -> None:
-    """Clear a leaf's list."""
     node["box_or_row"] = NONE
     node["n_rows"] = 0
 
@@ -91,7 +87,6 @@ def least_rarity(forest: Forest, tree: Tree, index: int, is_spanning: Array, n_r
 
 @allocating
 def list_row_and_thin(forest: Forest, tree: Tree, index: int, newest: int) -> None:
-    """Put a row at the head of a leaf's list, then drop some, as there are too many."""
     # (DESIGN.md: thinning.) All memory is allocated before anything changes.
     node, n_features = tree.nodes[index], tree.settings["n_features"]
     is_spanning = np.zeros(node["n_rows"] + 1, np.int64)
@@ -140,7 +135,6 @@ def release_rows(forest: Forest, tree: Tree) -> None:
 
 @hot
 def store_row(forest: Forest, x: Array, label: int, weight: float) -> None:
-    """Write a sample to the end of the store; no leaf keeps it yet."""
     counters = forest.counters
     row = counters["n_rows"]
     counters["n_rows"] = row + 1
@@ -156,7 +150,6 @@ def store_row(forest: Forest, x: Array, label: int, weight: float) -> None:
 
 @hot
 def is_listed(links: Array, row: int) -> bool:
-    """Return whether a leaf of any tree keeps a row."""
     for t in range(len(links)):
         if links[t, row] != UNLISTED:
             return True

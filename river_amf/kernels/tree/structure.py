@@ -61,7 +61,6 @@ def is_inside(box: Array, x: Array, n_features: int, n_missing: int) -> bool:
 
 @hot
 def extend_box(box: Array, x: Array, n_features: int) -> None:
-    """Extend a box to contain x, where missing values change nothing."""
     for j in range(n_features):
         extend_side(box, j, x[j])
 
@@ -88,7 +87,6 @@ def hull_of_rows(forest: Forest, tree: Tree, row: int, box: Array) -> None:
 
 @hot
 def is_leaf(node: Record) -> bool:
-    """Return whether a node has no children."""
     return node["left"] == NONE
 
 
@@ -112,7 +110,6 @@ def splits_late(settings: Record, state: Record) -> bool:
 
 @hot
 def splits_left(settings: Record, state: Record) -> int:
-    """Return the number of splits that the budget still allows (DESIGN.md: budget)."""
     return (settings["max_nodes"] - state["n_nodes"]) // 2
 
 
@@ -144,7 +141,6 @@ def clear_node(tree: Tree, index: int, parent: int) -> None:
 
 @hot
 def clear_split(node: Record) -> None:
-    """Make a node a leaf."""
     node["split_time"] = NEVER
     node["feature"] = NONE
     node["threshold"] = 0.0
@@ -156,7 +152,6 @@ def clear_split(node: Record) -> None:
 
 @helper
 def add_box(tree: Tree, index: int) -> None:
-    """Give a node an empty box."""
     box = tree.state["n_boxes"]
     tree.state["n_boxes"] = box + 1
     tree.nodes[index]["box_or_row"] = box
@@ -165,7 +160,6 @@ def add_box(tree: Tree, index: int) -> None:
 
 @helper
 def clear_box(tree: Tree, index: int) -> None:
-    """Make the box of a node empty, filled with NaN."""
     box = tree.nodes[index]["box_or_row"]
     for j in range(tree.boxes.shape[2]):
         tree.boxes[box, 0, j] = math.nan
@@ -182,7 +176,6 @@ def box_of(tree: Tree, node: Record) -> Array:
 def set_split(
     tree: Tree, index: int, time: float, feature: int, threshold: float, left: int, right: int
 ) -> None:
-    """Make a node an inner node with this split."""
     node = tree.nodes[index]
     node["split_time"] = time
     node["feature"] = feature
@@ -193,7 +186,6 @@ def set_split(
 
 @helper
 def replace_child(tree: Tree, parent: int, old: int, new: int) -> None:
-    """Put node `new` in the place of `old` below `parent`."""
     if parent == NONE:
         tree.state["root"] = new
     elif tree.nodes[parent]["left"] == old:
@@ -204,7 +196,6 @@ def replace_child(tree: Tree, parent: int, old: int, new: int) -> None:
 
 @hot
 def sibling_of(tree: Tree, index: int) -> int:
-    """Return the other child of a node's parent."""
     parent = tree.nodes[tree.nodes[index]["parent"]]
     return np.int64(parent["right"] if parent["left"] == index else parent["left"])  # type: ignore[return-value]
 
@@ -264,7 +255,6 @@ class Walk(NamedTuple):
 
 @hot
 def walk_from(root: int, above: float) -> Walk:
-    """Return the start of a prediction, and what it passes to the root."""
     return Walk(root, 1.0, above, 1.0, 0, 0)
 
 
