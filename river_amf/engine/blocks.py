@@ -141,8 +141,6 @@ def check_block(engine: Engine, rows: Rows, parameters: Parameters) -> None:
 
 @dataclasses.dataclass
 class _Learner:
-    """A block of rows that an engine is learning."""
-
     engine: Engine
     rows: Rows
     parameters: Parameters

@@ -51,7 +51,6 @@ class LearnCall:
 
     @classmethod
     def of(cls, learned: Learned) -> Self | None:
-        """Return it, or None before the first sample, and for samples of words."""
         schema, arena = learned
         if arena is None or schema.words is not None:
             return None

@@ -1,12 +1,8 @@
 """The engine of a forest: all that it has learned, and how single samples reach the kernels.
 
-The public classes hold the parameters and the documentation; they pass themselves to the engine
-where it needs parameters. `blocks` has the blocks of rows.
-
-Any call may be interrupted between two steps of the interpreter, by an exception from a signal
-handler or when memory runs out. So each change is prepared beside the forest. All further steps
-are one function, `unfinished`, which may be called any number of times. If a call is interrupted,
-the next one calls it first.
+Any call may be interrupted (DESIGN.md: interrupts). So each change is prepared beside the forest.
+All further steps are one function, `unfinished`, which may be called any number of times. If a call
+is interrupted, the next one calls it first.
 """
 
 from __future__ import annotations
@@ -196,8 +192,7 @@ class Engine(Guarded):
 
     def _run(self, target: float, weight: float, status: int | None = None) -> int:
         """Learn the encoded sample in the trees that have not; return the kernel's last answer."""
-        # The addresses of the sample and the output do not depend on nodes, boxes and rows, which
-        # are all that may be short here.
+        # Only nodes, boxes and rows may be short, on which these addresses do not depend.
         while status is None or status < 0:
             if status is not None and status <= RESTARTED:
                 self.log_restarts([self.restart_of(RESTARTED - status)])
@@ -244,7 +239,6 @@ class Engine(Guarded):
     def _learn_new(
         self, learned: Learned, reading: Reading, weight: float, parameters: Parameters
     ) -> None:
-        """Learn a sample that brings a new label, features, words or categories."""
         if weight > 1.0:  # it would take 1e305 samples of smaller ones
             check_totals(self.weight_of(0), [weight], largest_total(parameters))
         before = self.schema
@@ -285,21 +279,17 @@ class Engine(Guarded):
         self.arena.settings["n_words"] = self.schema.n_indices
 
     def replace(self, learned: Learned) -> None:
-        """Replace schema and arena, and drop the calls for those before."""
         self.predict_call = self.learn_call = None
         self.learned = learned
 
     def enlarge(self, missing: int) -> None:
-        """Enlarge the arrays whose capacity a kernel has used up."""
         self.replace(Learned(self.schema, with_capacity(self.arena, missing)))
 
     def drop_rows(self) -> None:
-        """Free the memory of samples that no tree keeps any more."""
         kernels.compact_rows(self.arena)
         self.replace(Learned(self.schema, self.arena.drop_rows()))
 
     def begin_cosines(self) -> None:
-        """Begin with random Fourier features, if enough samples have been learned."""
         if (arena := self.arena.with_cosines()) is not self.arena:
             self.replace(Learned(self.schema, arena))
 
@@ -322,7 +312,6 @@ class Engine(Guarded):
             return self.predict_any(x)
 
     def predict_any(self, x: Any) -> Any:
-        """Return the prediction for any sample."""
         schema, arena = self.learned
         if arena is None:
             schema.read_features(x)

@@ -46,8 +46,7 @@ def admitted(learned: Learned, reading: Reading, parameters: Parameters) -> tupl
 
 def with_columns(learned: Learned) -> Learned:
     """Return schema and arena in which the words that the kernels have chosen have columns."""
-    # To older nodes and rows these are features without any value so far; `admitted` extends the
-    # arena by them, as by any new feature.
+    # `admitted` extends the arena by them, as by any new feature, which has no values so far.
     schema, arena = learned
     assert schema.words is not None and arena is not None
     all_words, indices = [None, *schema.words], np.flatnonzero(arena.words["column"] == CHOSEN)
@@ -64,8 +63,7 @@ def _with_words(
     schema: Schema, arena: Arena, row: Row, max_words: int | None
 ) -> tuple[Schema, Arena, Row]:
     """Return schema and arena with the new words of a row, and the row without ignored ones."""
-    # If there are too many words, half of them are forgotten and the rest is renumbered; those of
-    # the sample come back as new. It may have more words than the bound; then some are ignored.
+    # If there are too many, half of them are forgotten; those of the sample come back as new.
     assert schema.words is not None
     new = schema.new_words(row)
     most = NO_LIMIT if max_words is None else max_words
@@ -121,7 +119,6 @@ def with_capacity(arena: Arena, missing: int, factor: float = 2.0) -> Arena:
 
 def growth_factor(n_learned: int, to_come: int) -> float:
     """Return the factor by which to enlarge full arrays, given the samples so far and to come."""
-    # About what those samples will need, so that the arrays are seldom moved. Trees grow a little
-    # more slowly than the stream.
+    # About what those will need, so that arrays are seldom moved. Trees grow more slowly.
     factor = math.pow(1.0 + to_come / max(n_learned, 1), 0.8)
     return min(max(_LEAST_GROWTH, factor), _MOST_GROWTH)

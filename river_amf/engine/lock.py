@@ -39,7 +39,6 @@ def exclusive(method: Method) -> Method:
 
 
 def refuse_within() -> None:
-    """Raise RuntimeError for a call within another one of the same thread."""
     raise RuntimeError(
         "this thread is in the middle of another call of the same model, which has to return "
         "first; a signal handler, or a method of a value or label such as __eq__, must not use the "
@@ -58,7 +57,6 @@ class Guarded:
         _all.add(self)
 
     def finish_unfinished(self) -> None:
-        """Finish the steps that an interrupted call has left, if any."""
         if self.unfinished is not None:
             self.unfinished()
             self.unfinished = None
@@ -69,7 +67,6 @@ class Guarded:
 
     @exclusive
     def run(self, call: Callable[..., Result], *arguments: Any) -> Result:
-        """Call a function under the lock."""
         return call(*arguments)
 
 

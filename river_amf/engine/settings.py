@@ -20,8 +20,7 @@ from river_amf.state import layout
 from river_amf.state.arena import Arena, first_arena, set_prior
 
 # The maximum number of samples that a pure leaf keeps (or eight per feature, if that is more). To
-# split a leaf of that size takes milliseconds, and gives the weights of its children to a few
-# percent.
+# split it takes milliseconds, and gives the weights of its children to a few percent.
 LONGEST_LIST = 2048
 SHORTER_LIST = 512  # lower bound of that maximum if max_nodes limits the memory
 
@@ -33,7 +32,6 @@ NO_LIMIT = 2**31 - 1  # 32-bit links
 
 
 def begin(parameters: Parameters) -> Arena:
-    """Return the arena of a forest that has not learned any samples."""
     n_trees = parameters.n_estimators
     n_linear_models, n_trends = n_experts_of(parameters)
     sequence = np.random.SeedSequence(parameters.seed)
@@ -78,7 +76,6 @@ def first_errors(n_bins: int) -> NDArray[Any]:
 
 
 def has_linear_models(parameters: Parameters) -> bool:
-    """Return whether a learned vote combines linear models with the trees."""
     return bool(parameters.linear) and parameters.vote == "learned"
 
 
@@ -182,5 +179,4 @@ def bound_of(parameters: Parameters) -> int | None:
 
 
 def dirichlet_of(parameters: Parameters, n_classes: int) -> float:
-    """Return the Dirichlet parameter in effect for a number of classes."""
     return float(parameters.dirichlet or automatic_dirichlet(n_classes))
