@@ -22,8 +22,7 @@ _FIRST_WORDS = 64
 _FIRST_PENDING = 16
 _FIRST_SPREAD = 0.01  # standard deviation of the perceptron's first weights of a label
 _SMALL = 2**20  # bytes; arrays up to this size are cheap to move
-# Bytes reserved for the arrays along an axis once they are not small. When these are full, _SPARE
-# times their size is reserved.
+# Bytes reserved along an axis once its arrays are not small; later _SPARE times their size.
 _RESERVED = {"node": 2**24, "box": 2**25, "row": 2**24}
 _SPARE = 1 if sys.platform == "win32" else 256  # as unused memory counts there
 _ARRAY_BYTES = sys.getsizeof(np.empty(0))  # around its data
@@ -147,7 +146,6 @@ class Arena:
         return self.replacing(self._resized_arrays(capacities), capacities)
 
     def _resized_arrays(self, capacities: dict[str, int]) -> dict[str, Array]:
-        """Return copies of the arrays that change with the lengths of some axes."""
         changed = {axis for axis, length in capacities.items() if length != self.capacities[axis]}
         lengths, in_use = self.capacities | capacities, self._in_use()
         return {
@@ -224,7 +222,6 @@ class Arena:
         return self.resized(**{axis: min(wanted, most)})
 
     def with_codes(self, n_codes: int) -> Arena:
-        """Return an arena with capacity for categories whose codes are below `n_codes`."""
         if n_codes < self.capacities["category"]:
             return self
         return self.resized(category=1 + (1 << (n_codes - 1).bit_length()))
@@ -370,8 +367,7 @@ class Arena:
 
     def _enough(self, settings: Array, n_classes: int) -> dict[str, int]:
         """Return the lengths of axes that have to change for these settings."""
-        # A larger forest gets half as much again, or a stream that keeps adding features or labels
-        # would take quadratic time.
+        # A larger forest gets half as much again, or adding features would take quadratic time.
         grown = self.counts, self.boxes, self.hidden_weights, self.directions
         is_small = sum(array.nbytes for array in grown) <= _SMALL
         capacities: dict[str, int] = {}
@@ -419,7 +415,6 @@ def first_arena(settings: Array, trees: Array, linear_models: Array, trends: Arr
 
 
 def set_prior(settings: Array, n_classes: int, dirichlet: float) -> None:
-    """Write the prior of the nodes' predictions, and what follows from it, into the settings."""
     settings["n_classes"] = n_classes
     settings["dirichlet"] = dirichlet
     settings["total_dirichlet"] = n_classes * dirichlet

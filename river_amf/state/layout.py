@@ -270,9 +270,8 @@ N_RECENT_ERRORS = 2  # means of recent errors that may be voters
 N_STACKED = 10  # voters of the largest stack
 
 # The context of a sample that is learned: its number; the samples learned since its prediction, and
-# the slot of that; how late labels have been; in a regression the numbers of its new
-# categories and of the usual numbers that it lacks; from HAS_RESTARTED on, whether each tree of a
-# classifier has restarted.
+# the slot of that; how late labels have been; of a regression how many categories are new, and
+# usual numbers missing; from HAS_RESTARTED on, whether each tree of a classifier has restarted.
 SAMPLE_NUMBER, DELAY, PENDING_SLOT, LATENESS, IS_NEW, HAS_GAP, HAS_RESTARTED = range(7)
 
 N_ERRORS = 128  # bins in which the errors of a regression are counted, for its intervals
@@ -396,7 +395,6 @@ FIELDS = {
 
 
 def _axes(fields: dict[str, Field]) -> list[str]:
-    """Return the axes of variable length of some arrays."""
     axes = (axis for field in fields.values() for axis in field.axes if isinstance(axis, str))
     return [*dict.fromkeys(axes)]
 
@@ -406,9 +404,8 @@ COPIED = tuple(name for name, field in FIELDS.items() if field.is_copied)
 # Arrays of earlier releases that this one has no use for.
 DROPPED: frozenset[str] = frozenset()
 
-# The arrays in the buffer of a prediction, one behind the other: the answer of the forest, its
-# version then, the sample, and the inputs of linear models and trends, which learning the sample
-# next uses.
+# The arrays in the buffer of a prediction: the answer of the forest, its version then, the sample,
+# and the inputs of linear models and trends, which learning the sample next uses.
 OUTPUT_FIELDS = {
     "answer": Field(np.float64, ("vote",)),
     "made_at": Field(np.float64, (1,)),
@@ -421,8 +418,7 @@ OUTPUT_FIELDS = {
 
 AXES = _axes(FIELDS | OUTPUT_FIELDS)
 
-# The arena for kernels: the addresses of its arrays, and the capacity along each axis. Passing the
-# address of this record costs less than passing an array.
+# The arena for kernels: the addresses of its arrays, and the capacity along each axis.
 HANDLE = np.dtype(
     [(name, "i8") for name in FIELDS]
     + [(f"{axis}_capacity", "i8") for axis in AXES]
@@ -480,7 +476,6 @@ def category_index(code: float) -> int:
 
 
 def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
-    """Return the lengths of the axes that depend on the task and the number of classes."""
     is_regression = bool(settings["is_regression"][0])
     n_kept = 2 if is_regression else n_classes  # mean and squares, or counts
     return {
@@ -500,7 +495,6 @@ def lengths_of_classes(settings: Array, n_classes: int) -> dict[str, int]:
 
 
 def n_cosines_of(settings: Array, n_learned: int) -> int:
-    """Return how many random Fourier features there are after a number of samples."""
     n_expert = N_COSINES if settings["n_linear_models"][0] else 0
     n_cosines = N_WAVES if settings["n_trends"][0] else n_expert
     return n_cosines if n_learned >= FEW_FOR_COSINES else 0
@@ -534,7 +528,6 @@ def n_inputs_of(settings: Array) -> int:
 
 
 def lengths_of_inputs(settings: Array, n_inputs: int) -> dict[str, int]:
-    """Return the lengths of the axes that depend on the inputs of the perceptron, beside 1."""
     return {"input": 1 + min(n_inputs, MOST_INPUTS) if settings["n_linear_models"][0] else 0}
 
 
@@ -602,7 +595,6 @@ def lengths_of_words(settings: Array, n_words: int) -> dict[str, int]:
 
 
 def lengths_in_use(settings: Array, counters: Array, trees: Array) -> dict[str, int]:
-    """Return the length of each axis that is in use, without spare capacity."""
     n_features = int(settings["n_features"][0])
     n_categorical = n_features - int(settings["n_numeric"][0])
     return (
