@@ -28,8 +28,7 @@ Word = Any  # a uint64 of which only the lower 32 bits are used
 Forest = Any  # a view of the arrays of `layout.FIELDS`, and of the handle
 Samples = Any  # the same for `layout.BLOCK_FIELDS`
 # One tree's part of a forest: the arrays that have an axis of trees, its record `state`, the
-# `settings`, its index `t`, its split `intensity` for the sample that is being learned, and those
-# `given` by the forest, from which it may follow (`tree.gains`).
+# `settings`, its index `t`, its split `intensity`, and those `given` by the forest (`tree.gains`).
 Tree = Any
 
 

@@ -119,7 +119,6 @@ def take_terms(forest: Forest, x: Array, z: Array, start: int, end: int, terms: 
 
 @hot
 def n_own_of(forest: Forest) -> int:
-    """Return how many inputs the features have."""
     return min(forest.settings["n_features"], MOST_TREND_FEATURES)
 
 

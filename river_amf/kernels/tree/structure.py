@@ -50,8 +50,7 @@ def extension_rate(box: Array, x: Array, intensity: Array, n_features: int) -> f
 @hot
 def is_inside(box: Array, x: Array, n_features: int, n_missing: int) -> bool:
     """Return whether a box contains x, apart from its missing values."""
-    # The code has no branches, so that the processor compares several features at once. A missing
-    # value counts as outside twice.
+    # Without branches, the processor compares several features at once. Missing: outside twice.
     n_outside = 0
     for j in range(n_features):
         n_outside += not (box[0, j] <= x[j])
