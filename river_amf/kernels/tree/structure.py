@@ -50,7 +50,7 @@ def extension_rate(box: Array, x: Array, intensity: Array, n_features: int) -> f
 @hot
 def is_inside(box: Array, x: Array, n_features: int, n_missing: int) -> bool:
     """Return whether a box contains x, apart from its missing values."""
-    # Without branches, the processor compares several features at once. Missing: outside twice.
+    # No branches, so that features are compared at once; a missing value counts as outside twice.
     n_outside = 0
     for j in range(n_features):
         n_outside += not (box[0, j] <= x[j])
