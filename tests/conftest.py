@@ -42,10 +42,7 @@ with suppress(ValueError):  # not in the main thread
 
 HERE = Path(__file__).parent
 # The heavy extras, each of which is a marker and a folder: its module, and what it tests
-HEAVY = {
-    "ray": ("ray", "river_amf.ray"),
-    "browser": ("playwright", "the look of pages"),
-}
+HEAVY = {"ray": ("ray", "river_amf.ray"), "browser": ("playwright", "the look of pages")}
 # Files whose tests take seconds together; of the others, single tests have the marker.
 SLOW = re.findall(
     r"\w+",

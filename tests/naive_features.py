@@ -415,9 +415,8 @@ class Columns:
                 numbers[column.index] = None if is_missing(value) else float(value)
             elif not is_missing(value):
                 categories[column.index] = column.category_index(value)
-        return Row(
-            len(self.columns), numbers, categories, {j: positions.get(j, 0.0) for j in numbers}
-        )
+        positions = {j: positions.get(j, 0.0) for j in numbers}
+        return Row(len(self.columns), numbers, categories, positions)
 
     def pending_row(self, x):
         """Return a sample without missing values; all new categories have the same code."""

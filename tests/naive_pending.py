@@ -95,7 +95,6 @@ class Pending:
             self.mean_lateness = newest if mean is None else mean + RATE * (newest - mean)
 
     def waiting(self):
-        """Return the predictions whose labels have not come."""
         return [p for p in self.list if not p.is_taken]
 
     def note(self, row, n_learned, votes, level=None):

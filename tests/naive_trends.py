@@ -250,14 +250,8 @@ class Trends:
         self.n_learned += 1
         if self.n_learned == FEW_SAMPLES:
             self.cosines, ridge = Cosines(self.cosines.key, N_COSINES, SCALE), self.second
-            positions = [0, *range(1 + N_COSINES, len(inputs[1]) + N_COSINES)]
-            moved = (
-                ridge.weights,
-                ridge.covariance,
-                positions,
-                1 + positions[-1],
-                VARIANCE_OF_CONSTANT,
-            )
+            kept = [0, *range(1 + N_COSINES, len(inputs[1]) + N_COSINES)]
+            moved = ridge.weights, ridge.covariance, kept, 1 + kept[-1], VARIANCE_OF_CONSTANT
             ridge.weights, ridge.covariance = moved_inputs(*moved)
         for j, value in row.numbers.items():
             self.standards.setdefault(j, NumberStandard(SLOW)).add(value)

@@ -9,23 +9,12 @@ import numpy as np
 import pandas as pd
 
 from river_amf.ensemble import Ensemble, forest_of
-from river_amf.explain.experts import (
-    ADDITIVE,
-    FAST,
-    SMOOTH,
-    WORDS,
-    vote_weights,
-)
+from river_amf.explain.experts import ADDITIVE, FAST, SMOOTH, WORDS, vote_weights
 from river_amf.kernels import PROFILES
 from river_amf.kernels.classification.sparse_model import input_of
 from river_amf.kernels.regression.trends import SMOOTH_TERMS
 from river_amf.outputs.votes import ExpertOutputs
-from river_amf.state.layout import (
-    MOST_TERMS,
-    MOST_TREND_FEATURES,
-    REGRESSION,
-    start_of_term,
-)
+from river_amf.state.layout import MOST_TERMS, MOST_TREND_FEATURES, REGRESSION, start_of_term
 
 COSINES = "cosines"  # the kind of input that all random Fourier features together are
 _value_of = getattr(input_of, "py_func", input_of)  # uncompiled

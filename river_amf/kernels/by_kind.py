@@ -1,11 +1,7 @@
 """Functions with a body each for plain classifiers, other classifiers, and regressors."""
 
 from river_amf.kernels import pending
-from river_amf.kernels.classification import (
-    experts,
-    label_trees,
-    opinion_pool,
-)
+from river_amf.kernels.classification import experts, label_trees, opinion_pool
 from river_amf.kernels.features import (
     correlation,
     intensity,

@@ -85,13 +85,7 @@ def seen_by(forest: Forest, t: int, x: Array, coded: Array) -> Array:
 
 @hot
 def take_tree_vote(
-    forest: Forest,
-    t: int,
-    x: Array,
-    votes: Array,
-    i: int,
-    takes_votes: bool,
-    context: Array,
+    forest: Forest, t: int, x: Array, votes: Array, i: int, takes_votes: bool, context: Array
 ) -> None:
     """Write the vote of a tree; for a late label, that from when the sample was predicted."""
     set_fading(forest, t, context[LATENESS])

@@ -13,12 +13,8 @@ regressors, R2 and the share of targets in 90 % intervals, both after row 1 100.
 
 `hours-k` has one feature, a number below k, whose rows repeat: in turn from 24 on, else at random.
 
-With `--batches 30 300`, instead rows are predicted and then learned in batches of so many: the
-first 20 000 rows of classifiers, log-loss from the later of row 1 000 and the second batch on. ARF
-and a logistic regression are those of river.
-
-With `--jump`, instead the mean absolute error after a jump of 20 sigma, by rows after the first
-label that has jumped: y = 5 u + noise, a delay of 100, mean of seeds 1 to 5.
+With `--batches 30 300` rows are predicted and then learned in batches of so many, and with `--jump`
+targets jump; README.md has what is measured. ARF and a logistic regression are those of river.
 """
 
 import functools

@@ -1,9 +1,6 @@
 """The streams: where each comes from, and how to make its file from the public one.
 
-    python tests/benchmarks/origins.py                        # lists the streams and repositories
-    git clone https://github.com/hmgomes/StreamingRandomPatches
-    python tests/benchmarks/origins.py elec2 --from StreamingRandomPatches
-    python tests/benchmarks/origins.py all --from FOLDER      # that holds all the clones
+    python tests/benchmarks/origins.py elec2 --from StreamingRandomPatches  # README.md has more
 
 Nothing is downloaded: `--from` names the clone, or a folder that holds clones under the names of
 their repositories. A stream becomes FOLDER/NAME.csv.gz in the folder of `--data`: the rows in their

@@ -11,9 +11,7 @@ models reach (from regression.csv, where `rows` is the number of rows of a run):
 Test-then-train over the first 50 000 rows; R2 and RMSE are means over the seeds. Ten of the streams
 come from `origins.py`; gas, protein and pumadyn32nm are left out where there are no such files.
 
-Published: ARF-Reg, SOKNL, HAT-Reg and ASML-REG, means of ten runs, from `CSV_RESULTS` of
-github.com/TechyNilesh/ASML-REG (commit 71ea74b60dd1); SGB(Oza), RMSE, mean of five runs, from
-github.com/nuwangunasekara/SGBR (commit c7b63d140b88).
+README.md says where the published figures are from.
 """
 
 import argparse

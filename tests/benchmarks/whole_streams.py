@@ -19,9 +19,7 @@ mean so far, is as good as there: if not, the rows or their order differ.
     git clone https://github.com/aldopaim/AdaptiveRandomTreeEnsemble
     python tests/benchmarks/whole_streams.py --arte --data AdaptiveRandomTreeEnsemble/datasets
 
-With `--arte`, accuracies beside those of ARTE and its peers, in arte.csv: from the table
-`Acc_Kappa_KappaM.png` of that repository (commit 0f3b6fff), for the files there that are zip
-archives.
+With `--arte`, accuracies beside those of ARTE and its peers, in arte.csv (README.md).
 """
 
 import argparse

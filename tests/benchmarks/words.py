@@ -6,11 +6,7 @@
 Test-then-train on dicts that hold the counts of the words that are there, and nothing else; they
 are made before, by river's `BagOfWords`. Microseconds are of processor time, to predict and learn
 one such dict, and memory is that of the model at the end (river leaves out the weights of its
-linear models); means over the seeds. The streams:
-
-- `tweets`: 5 000 generated from the seed, of about twelve words: most are drawn by Zipf's law
-  without a meaning, some are words of sentiment, and of these a few have "not" before them;
-- `spam`: the 499 words of the e-mails of `origins.py`, each there or not.
+linear models); means over the seeds. README.md has the streams.
 
 River's models have nothing between themselves and the counts; ours take `absent="zero"`.
 """

@@ -99,8 +99,7 @@ def test_copies_have_equal_futures(tools, stream, parameters, cut, way):
 
 
 @pytest.mark.parametrize(
-    "parameters",
-    [{}, {"max_nodes": 301}, {"split_pure": True}, {"kind": AdaptiveAMFClassifier}],
+    "parameters", [{}, {"max_nodes": 301}, {"split_pure": True}, {"kind": AdaptiveAMFClassifier}]
 )
 def test_memory_usage_equals_tracemalloc(parameters):
     def trained_model():

@@ -89,10 +89,7 @@ def test_forest_over_workers_names_its_load():
 def test_workers_of_the_first_release():
     from river_amf.ray import DistributedForest
 
-    with (
-        gzip.open(FOLDER / "workers.amf.gz") as file,
-        DistributedForest.load(file) as forest,
-    ):
+    with gzip.open(FOLDER / "workers.amf.gz") as file, DistributedForest.load(file) as forest:
         check(forest, "workers")
 
 

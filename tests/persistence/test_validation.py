@@ -155,9 +155,7 @@ EDITS = {
         (lambda p, a: p["parameters"].update(max_categories=4), "number of categories"),
         (lambda p, a: p["parameters"].update(max_features=3), "number of features"),
     ],
-    of_trends: [
-        (put("standards", "n_values", (0, 0), -7), "n_values of features"),
-    ],
+    of_trends: [(put("standards", "n_values", (0, 0), -7), "n_values of features")],
     of_late_labels: [
         (put("pending", "n_known", 0, 3), "numbers in predictions"),
         (put("pending", "n_learned", 0, 61), "times of predictions"),

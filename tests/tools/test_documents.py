@@ -97,8 +97,8 @@ def test_tests_patch_no_private_name():
 TECHNICAL = {
     *("ANSWER", "CLOSED_FORM", "FEW_SAMPLES", "HALF", "LEAF", "LOG_SCALE", "MISSING", "UNSEEN"),
     *("MISSING_CODE", "NO_LIMIT", "N_ADDITIVE", "N_COMMON", "N_MORE", "N_PURE", "N_RECENT_ERRORS"),
-    *("N_ROW_KINDS", "N_STACKED", "N_TERM_ROWS", "N_TRENDS", "N_VOTERS", "OF_VOTER", "RAREST"),
-    "READY_SPLITS",
+    *("N_ROW_KINDS", "N_STACKED", "N_TERM_ROWS", "N_TRENDS", "N_VOTERS", "OF_VOTER"),
+    *("RAREST", "READY_SPLITS"),
 }
 
 

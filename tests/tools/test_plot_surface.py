@@ -87,8 +87,7 @@ def test_surface_colors_are_of_labels(model, samples):
 
 
 @pytest.mark.parametrize(
-    "model",
-    [AMFRegressor(4, seed=1), scaled(AMFRegressor(2, seed=1)), neighbors.KNNRegressor()],
+    "model", [AMFRegressor(4, seed=1), scaled(AMFRegressor(2, seed=1)), neighbors.KNNRegressor()]
 )
 def test_surface_values_are_predicted_targets(model):
     model, names, ax = drawn(model, NUMBERS)

@@ -46,11 +46,7 @@ n_profiles_of, input_at = hot(layout.n_profiles_of), hot(layout.input_at)
 
 @helper
 def count_labels(
-    forest: Forest,
-    standardized: Array,
-    inputs: Array,
-    label: int,
-    weight: float,
+    forest: Forest, standardized: Array, inputs: Array, label: int, weight: float
 ) -> None:
     count_bins(forest, standardized[BINS], label, weight)
     model = forest.linear_models[len(forest.linear_models) - 1]
