@@ -1,6 +1,6 @@
 """Aggregated Mondrian Forests (AMF) for river, with a compiled core.
 
-`AMFClassifier` and `AMFRegressor` are the forest of the paper, for labels and for numbers, and
+`AMFClassifier` is the forest of the paper, `AMFRegressor` a forest like it for numbers, and
 `AdaptiveAMFClassifier` and `AdaptiveAMFRegressor` the same with other defaults, for streams that
 drift. `OnlineDummyClassifier` predicts label frequencies. `save` and `load` write models to files
 and read them back, `warm_up` compiles all kernels, and `date_features` converts dates to numbers.

@@ -31,15 +31,16 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     max_nodes, max_categories, max_features
         Maximum numbers of nodes of a tree, of categories of a feature, and of features; `None`
         means no limit. In a full tree the least useful splits make room for new ones, and its
-        average over prunings is no longer exact. A new category replaces the one that was learned
-        longest ago. Further features, or words, are ignored, with one warning.
+        average over prunings is no longer exact. Beyond the limit, a new category replaces the one
+        that was learned longest ago. Further features, or words, are ignored, with one warning.
     absent
         The meaning of a feature that is absent from a sample: `"missing"`, or `"zero"` for sparse
         samples such as bags of words.
 
         A missing category is one more category. At a split on a missing number, a prediction mixes
         both sides in proportion to their samples, and a sample to be learned goes to the larger
-        side. Presence is learned while a number has only one value, as `{"promo": True}`.
+        side. While a number has had one value, as in `{"promo": True}` or no key, its absence is
+        learned, too.
 
         With `"zero"`, an absent number is 0; None, NaN and absent categories are missing. The time
         for a sample is proportional to the number of features that it has. The trees see up to
@@ -53,11 +54,11 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         Maximum number of predictions that are kept until their labels arrive, in at most 16 MB; the
         oldest are dropped first. A delayed label is scored against the prediction made at the time,
         which is found by the row; where rows repeat, or a transformer changes them in between, by
-        the order of the rows. Labels without one count as if they came at once; with 0, all do.
+        the order of the rows. A label that finds none counts as if it came at once; with 0, all do.
     vote
         `"mean"` averages the trees, as in the paper; its probabilities are under-confident.
         `"learned"` multiplies powers of the probabilities of the trees, a logarithmic opinion
-        pool[^5] with weights by the gradient of the log-loss, and is close to frequencies.
+        pool[^5] whose weights follow the gradient of the log-loss; it is close to frequencies.
     linear
         Whether a learned vote (else there is no effect) combines three models with the trees: a
         perceptron with one hidden layer[^6], and two additive models of the frequencies of labels
@@ -65,7 +66,7 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     fading_factor
         For streams that drift: each node has a second set of label counts[^4], multiplied by this
         factor, in (0, 1), at every visit. It predicts a mixture of both, each weighted by how well
-        it has predicted recently (see `fading_share`). With `None`, nothing is forgotten.
+        it has predicted recently (see `fading_share`). With `None`, nodes forget nothing.
     drift_threshold
         For drifts that make the splits themselves useless: every second tree restarts when the mean
         of its recent losses, 1 - p(label), exceeds its long-run mean by this many standard errors
@@ -74,8 +75,9 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
         How readily each feature is split. `"range"` divides by the feature's range so far, so that
         its scale does not matter. `"relevance"` also multiplies by how informative the feature has
         recently been about the label, and above all by what the tree's splits on it have gained.
-        Both clip values far outside the range, such as a stray -999, until they become frequent.
-        `"unit"`, the choice of the paper, takes features as they are, or scaled beforehand.
+        Both options clip values far outside the range, such as a stray -999, until they become
+        frequent. `"unit"`, the choice of the paper, takes features as they are: scale them
+        beforehand.
     n_jobs
         Number of threads that share the trees in calls on blocks of samples (`*_many`), -1 for one
         per core. It does not affect the results and may be changed at any time.
@@ -105,8 +107,8 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     max_split_words, max_words
         Maximum numbers of features that the trees see, and of words (>= 2) that are remembered,
         with `absent="zero"`. Trees see a categorical feature at once, and a word from when it is
-        informative, or in half of the samples. Beyond `max_words`, unless it is `None`, the half
-        that is used least is forgotten.
+        informative, or in half of the samples, for good: once there are so many, no other. Beyond
+        `max_words`, unless it is `None`, the half that is used least is forgotten.
 
     Notes
     -----
@@ -146,11 +148,11 @@ class AMFClassifier(Forest, base.MiniBatchClassifier):
     [^1]: [Mourtada, Gaïffas, Scornet (2021)](https://arxiv.org/abs/1906.10529)
     [^2]: [Lakshminarayanan, Roy, Teh (2014)](https://arxiv.org/abs/1406.2673)
     [^3]: [Willems, Shtarkov, Tjalkens (1995)](https://doi.org/10.1109/18.382012)
-    [^4]: [Gama and others (2013)](https://doi.org/10.1007/s10994-012-5320-9), mixed as by
+    [^4]: [Gama and others (2013)](https://doi.org/10.1007/s10994-012-5320-9), mixed as in
           [Herbster, Warmuth (1998)](https://doi.org/10.1023/A:1007424614876)
-    [^5]: [Genest, Zidek (1986)](https://doi.org/10.1214/ss/1177013825), learned online as by
+    [^5]: [Genest, Zidek (1986)](https://doi.org/10.1214/ss/1177013825), learned online as in
           [Mattern (2013)](https://arxiv.org/abs/1302.2820)
-    [^6]: With steps as by [Duchi, Hazan, Singer (2011)](https://jmlr.org/papers/v12/duchi11a.html)
+    [^6]: With steps as in [Duchi, Hazan, Singer (2011)](https://jmlr.org/papers/v12/duchi11a.html)
     [^7]: [Rahimi, Recht (2007)](https://papers.nips.cc/paper/3182)
     """
 
@@ -296,11 +298,12 @@ class AdaptiveAMFClassifier(AMFClassifier):
 
     Nodes forget old labels (`fading_factor`), uninformative features are hardly ever split
     (`split_intensity`), trees and other models are weighted by their performance (`vote`), and half
-    of the trees restart if all that is not enough (`drift_threshold`). Memory and time are bounded.
-    The other models take 30 to 110 % more time, fading up to 20 %, relevance up to 10 %. The
-    defaults that differ are max_nodes=5000, max_categories=5000, vote='learned', linear=True,
-    fading_factor=0.45, drift_threshold=4.0, split_intensity='relevance', split_prior=0.7,
-    max_words=100000.
+    of the trees restart if all that is not enough (`drift_threshold`). Nodes, categories and words
+    are bounded; `max_features` and `n_classes` bound the rest. The other models take 30 to 110 %
+    more time, fading up to 20 %, relevance up to 10 %. Without drift, fading loses at most 0.2
+    points. The defaults that differ are max_nodes=5000, max_categories=5000, vote='learned',
+    linear=True, fading_factor=0.45, drift_threshold=4.0, split_intensity='relevance',
+    split_prior=0.7, max_words=100000.
 
     >>> from river import evaluate, metrics
     >>> from river_amf import AdaptiveAMFClassifier, evaluation

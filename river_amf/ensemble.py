@@ -66,7 +66,7 @@ class Tree:
         return self.forest._engine.run(_predict, self.forest, self.index, x)
 
     def predict_one(self, x: dict[Any, Any]) -> Hashable:
-        """Predict the label or target by this tree alone; of a residual, with the trend."""
+        """Predict by this tree alone, plus the trend if it learns residuals (odd indices)."""
         answer: Any = self.forest._engine.run(_predict, self.forest, self.index, x)
         is_number = self.forest._task == layout.REGRESSION
         return answer if is_number else max(answer, key=answer.__getitem__, default=None)
@@ -123,7 +123,7 @@ class Ensemble(Parameters):
 
     @property
     def n_restarts(self) -> int:
-        """Number of restarts of all trees: of those with odd indices, with a `drift_threshold`.
+        """Number of restarts of all trees; only odd ones restart, with a `drift_threshold`.
 
         >>> from river_amf import AdaptiveAMFClassifier
         >>> model = AdaptiveAMFClassifier(n_estimators=4, seed=1)

@@ -173,8 +173,8 @@ class Forest(Ensemble, Saved):
         category counts as a distance of 1, and so does a missing one if there was none before.
         Missing numbers, unknown features, numbers with a single value so far, and words that the
         trees do not see have no distance. While there is only one label, a classifier has a novelty
-        of 0 within the range of each feature and 1 outside, unless `split_pure=True`. Errors are as
-        in `learn_one`.
+        of 0 within the range of each feature and 1 outside, unless `split_pure=True`. Nothing is
+        stored, so no label has to follow. Errors are as in `learn_one`.
 
         >>> from river_amf import AMFClassifier
         >>> model = AMFClassifier(seed=1)
@@ -195,8 +195,8 @@ class Forest(Ensemble, Saved):
         regressor also an interval, and how voters are combined), the inputs of linear models that
         matter most, the path of the sample down a tree (`inspection.path` explains its columns),
         and the five features that moved the prediction most (`inspection.contributions`). The path
-        is that in tree `tree`, from 0 (else IndexError), by default in tree 0, or in each of up to
-        three. Other errors are as in `learn_one`.
+        is that in tree `tree`, from 0 (else IndexError), by default tree 0, or all if there are at
+        most three. Other errors are as in `learn_one`.
 
         >>> from river_amf import AMFClassifier
         >>> model = AMFClassifier(seed=1)
@@ -215,8 +215,8 @@ class Forest(Ensemble, Saved):
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from a block of samples, with the same result as `learn_one` row by row.
 
-        All rows are checked before the first is learned. It pays from a few dozen rows on, as to
-        read even the smallest dataframe takes about a quarter of a millisecond.
+        All rows are checked before the first is learned. It pays from a few dozen rows on, as
+        reading even the smallest dataframe takes about a quarter of a millisecond.
 
         Parameters
         ----------

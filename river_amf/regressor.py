@@ -91,7 +91,8 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     The notes on `AMFClassifier` hold here, too: on trees, errors, threads and interrupts.
 
     A prediction is a mean, to which rare large targets belong. With linear models, an outlier does
-    little harm: it is clipped before it is learned. What returns more often is learned.
+    little harm: it is clipped before it is learned. What returns in one of 700 targets or more is
+    learned, but for leaps of 100,000 usual steps between targets.
 
     Examples
     --------
@@ -144,9 +145,9 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
         """Predict the target: a float, 0.0 before the first sample, or an interval.
 
         `x` are features, as in `learn_one`, which lists the errors. Unknown ones are ignored, and
-        absent ones count as missing. `with_interval` returns what `predict_interval_one` does.
-        River's pipelines pass it on; most wrappers raise TypeError, so call it on the forest in
-        them, for `TargetTransformRegressor` as in `wrapper.regressor.predict_one(x,
+        absent ones count as missing. `with_interval` returns what `predict_interval_one` does
+        for this `level`. River's pipelines pass it on; most wrappers raise TypeError, so call it on
+        the forest in them, for `TargetTransformRegressor` as in `wrapper.regressor.predict_one(x,
         with_interval=True)`, and transform both ends back. Other keywords, such as a time that
         pipelines pass on, are ignored, but with an interval they raise TypeError.
 
@@ -190,7 +191,7 @@ class AMFRegressor(Forest, base.MiniBatchRegressor):
     def predict_quantile_one(self, x: dict[Any, Any], q: float | Sequence[float]) -> Any:
         """Predict a quantile of the target, which it does not exceed with probability `q`.
 
-        With a list of probabilities, each strictly between 0 and 1, a list. They hold over the
+        `q` is strictly between 0 and 1; a list of them gives a list. Probabilities hold over the
         stream as a whole, as those of intervals do. Before the second target, all but the median
         are infinite. Errors are as in `predict_one`.
 
@@ -293,8 +294,9 @@ class AdaptiveAMFRegressor(AMFRegressor):
     Nodes forget (`fading_factor`), uninformative features are hardly ever split
     (`split_intensity`), ridge regressions beside the trees follow slopes and smooth functions
     (`linear`), a stack learns which of them to trust (`vote`), and half of the trees restart if all
-    that is not enough (`drift_threshold`). Memory and time are bounded. The defaults that differ
-    are max_nodes=5000, max_categories=5000, linear=True, recent='errors', fading_factor=0.5,
+    that is not enough (`drift_threshold`). Nodes and categories are bounded; `max_features` bounds
+    the rest. Linear models take up to half of the time. The defaults that differ are
+    max_nodes=5000, max_categories=5000, linear=True, recent='errors', fading_factor=0.5,
     drift_threshold=3.0, split_intensity='relevance', split_prior=0.7.
 
     >>> from river import metrics

@@ -65,7 +65,7 @@ def load_stream(
         Lists of columns. `categorical` ones are read as text, even if their values look like
         numbers or dates. `drop` leaves columns out. `keep` copies them to `Stream.records` as they
         are in the file, dropped ones too. `dates` are in other forms, such as `Jan 1 2000`,
-        `1990-01`, `1995 Q2` or `13:08`. A name that no column has is a list, with commas.
+        `1990-01`, `1995 Q2` or `13:08`. A name that no column has is read as several, with commas.
     date_format, day_first
         The format of `dates`, as in `strftime`; and whether the day comes before the month.
     missing, encoding, no_quotes

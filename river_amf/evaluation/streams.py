@@ -86,7 +86,7 @@ class Stream:
     and `text` name the column of a file to predict, and that of a bag of words; `kinds` has
     `"number"`, `"boolean"`, `"date"` or `"category"` by the name of the other features, and `keep`
     the columns that `records` copies. `guess` is how the target was guessed, if it was, and
-    `drifts` are numbers of samples.
+    `drifts` are the numbers of samples before each drift.
 
     >>> from river_amf.evaluation import Stream
     >>> stream = Stream("toy", [({"a": 1.0}, "yes"), ({"a": 2.0}, "no")])

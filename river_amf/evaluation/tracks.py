@@ -14,8 +14,9 @@ names the datasets that come with river. All streams have labels:
 - `hyperplane_moving`: the two sides of a hyperplane whose 10 weights change by 0.001 per sample and
   reverse direction once in a thousand samples; 4 % of the labels are flipped.
 
-A concept lasts 5 000 samples, each with its own seed; the moving streams drift throughout their 20
-000 samples. A bundled dataset whose feature is a time has numbers instead.
+A concept lasts 5,000 samples, each with its own seed; the moving streams drift throughout their
+20,000 samples. A bundled dataset whose feature is a time has numbers instead: year and month, or
+day, weekday and hour.
 """
 
 import copy

@@ -56,7 +56,8 @@ def feature_importance(model: Any) -> pd.DataFrame:
 
     Mondrian trees draw their splits without looking at labels or targets, so a feature that is
     split often need not matter. One row per feature, in order of first appearance, by name within a
-    row. The first three columns sum to 1, or are 0 before the first split; they sum up the trees.
+    row. The first three columns sum to 1, or are 0 before the first split; they are sums over
+    trees.
 
     - `splits`: share of the splits on the feature.
     - `mass`: share of the mass that these splits pass on to the nodes below them, where each node

@@ -86,8 +86,8 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
 
     One row per node from the root to the leaf (none before the first sample). Where a number is
     missing, the path has two branches; that to the side with more samples comes first, down to its
-    leaf. `node`, `depth`, `feature`, `threshold`, `categories_left`, `n_samples`, and `counts` or
-    `mean` and `std` are as in `node_table`. The other columns are:
+    leaf. `tree`, `node`, `depth`, `feature`, `threshold`, `categories_left`, `n_samples`, and
+    `counts` or `mean` and `std` are as in `node_table`. The other columns are:
 
     - `value`: value of the feature in `x`; None if it is missing, and at the leaf.
     - `goes`: the side that `x` goes to, `"left"` or `"right"`; None at the leaf. A missing number
@@ -98,8 +98,9 @@ def path(model: Any, x: dict[Any, Any], tree: int = 0) -> pd.DataFrame:
       aggregation, it is 0 above the leaf.
     - `mass`: the node's part of the total mass of 1. The tree predicts the sum over the nodes of
       `mass` times `proba` or `estimate`.
-    - `proba`: dict from each label seen by the forest to its probability by the node alone. If
-      `n_classes` is given, classes not seen yet have the remaining probability.
+    - `proba`: dict from each label seen by the forest to its probability by the node alone, with
+      fading a mixture of plain and faded counts. If `n_classes` is given, classes not seen yet have
+      the remaining probability.
     - `estimate`, of a regressor, instead of `proba`: the target by the node alone, the mean of its
       cell drawn toward the estimate of its parent, as by one more sample; with a trend, that of
       residuals in trees with odd indices.

@@ -197,7 +197,7 @@ class KeyedModel(CheckedParameters, Mapping[Any, Any], base.Estimator):
             raise KeyError(key)
 
     def remove_unused(self, n_samples: int) -> list[Any]:
-        """Remove the keys of which none of the last `n_samples` learned is; return them.
+        """Remove and return the keys that have none of the last `n_samples` samples learned.
 
         Samples of all keys count, also those before a restart; predictions do not.
 
@@ -310,8 +310,8 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
 
     The model of a sample's key alone learns or predicts it, without the key. A new key gets a model
     with the first sample that is learned; until then, a blank model predicts. It is also a mapping
-    from keys to models: `model["ann"]`, `"ann" in model`, `len(model)`, `del model["ann"]`. Changes
-    to a model that was taken out may be lost.
+    from keys to models: `model["ann"]`, `"ann" in model`, `len(model)`, `del model["ann"]`. What
+    a model that was taken out learns is lost once it has been moved to the file.
 
     Parameters
     ----------
@@ -331,7 +331,8 @@ class KeyedClassifier(KeyedModel, base.MiniBatchClassifier):
         format may change in any release before 1.0.
     allow_pickle
         Whether models may be pickles in the folder, as all are that `save` cannot write. **Pickles
-        run code**: open only folders that you trust, or with False, for forests of ours alone.
+        run code**: open only folders that you trust. With False, models are forests that `save` can
+        write (else TypeError), and pickles are refused with ValueError.
 
     Notes
     -----

@@ -36,7 +36,8 @@ def tree(model: Any, tree: int = 0, max_depth: int = 4, ax: Axes | None = None) 
     Each node shows its split, and its share and mass in the prediction for samples that reach it
     (see `inspection.path`). Samples for which the split is true go up. A classifier's node shows
     the counts of the labels, also as a bar; a regressor's the mean and the standard deviation of
-    the targets, with the number of samples in parentheses.
+    the targets, with the number of samples in parentheses. `tree` is an index, from 0, else
+    IndexError.
 
     >>> from matplotlib.figure import Figure
     >>> from river_amf import AMFClassifier, plot

@@ -65,11 +65,12 @@ def _averaged(method: Callable[..., Any]) -> Any:
 class DistributedForest(CheckedParameters, base.Estimator):
     """A forest whose trees learn and predict in several processes, on one machine or many.
 
-    Each of `n_workers` Ray actors holds an ordinary forest with some of the trees of `model`, a
-    forest of this package that has learned nothing, as evenly as possible. Worker i has the seed
-    `seed + i`, where a seed of `None` is drawn once. All get all rows, and their predictions are
-    averaged, weighted by their numbers of trees. With a learned vote or linear models, which each
-    worker has, predictions differ a little from those of one process.
+    The trees of `model`, a forest of this package that has learned nothing, are dealt evenly to
+    `n_workers` Ray actors, at most one for each tree (else ValueError). Worker i has the seed
+    `seed + i`, where a seed of `None` is drawn once, and a vote and linear models of its own. All
+    get all rows, and their predictions are averaged, weighted by their numbers of trees. They
+    differ a little from those of one process, except with one worker. `inspection` takes forests of
+    one process only.
 
     It is a river classifier or regressor, as `model` is, with its methods to learn and predict. It
     pays off with many trees and blocks of some hundred rows or more; a single sample takes one or

@@ -132,7 +132,7 @@ class DistributedKeyed(KeyedModel):
 class DistributedKeyedClassifier(DistributedKeyed, KeyedClassifier):
     """`KeyedClassifier` over several processes, on one machine or many, with its parameters.
 
-    Each of `n_workers` Ray actors holds the models of some keys, which must be picklable.
+    Each of `n_workers` Ray actors holds the models of some keys. Models must be picklable.
     Predictions, models and methods are those of one `KeyedClassifier`. It pays for blocks of some
     hundred rows or more; a single sample takes one or two milliseconds. As in `DistributedForest`,
     a worker that dies is replaced by one in the same state, and a call that raises an error changes

@@ -73,7 +73,7 @@ class AMFClassifier(ClassifierMixin, ForestEstimator):
         return self._learn(X, y, sample_weight, classes)
 
     def predict_proba(self, X: Any) -> Floats:
-        """Predict probabilities (n_samples, n_classes), as `classes_`; 0 for those not seen.
+        """Predict probabilities (n_samples, n_classes) in the order of `classes_`; 0 if not seen.
 
         >>> model = AMFClassifier(random_state=1).fit([[1.0], [1.0]], ["ham", "spam"])
         >>> model.predict_proba([[1.0]])

@@ -48,10 +48,10 @@ class AMFRegressor(RegressorMixin, ForestEstimator):
         """Predict the target of each row, of shape (n_samples,), in the unit of the target.
 
         With `interval`, the share of all targets within their interval, such as 0.9, it returns a
-        tuple of the predictions and the ends, of shape (n_samples, 2). They hold from a few hundred
-        rows on, and each interval contains the prediction. With `quantiles`, probabilities with
-        which the target does not exceed each, such as [0.1, 0.5], there is instead one column for
-        each. Pipelines pass both on.
+        tuple of the predictions and the ends, of shape (n_samples, 2). Intervals hold from a few
+        hundred rows on, and contain the prediction. With `quantiles` (not both, ValueError),
+        probabilities with which the target does not exceed each, such as [0.1, 0.5], there is
+        instead one column for each. Pipelines pass both on.
 
         >>> from sklearn.datasets import load_diabetes
         >>> X, y = load_diabetes(return_X_y=True)
