@@ -84,22 +84,22 @@ class Ensemble(Parameters):
     _engine: Engine
 
     @property
-    def _idle_engine(self) -> Engine:
+    def _finished_engine(self) -> Engine:
         if self._engine.unfinished is not None:
             self._engine.catch_up()
         return self._engine
 
     @property
     def _features(self) -> Schema:
-        return self._idle_engine.schema
+        return self._finished_engine.schema
 
     @property
     def _labels(self) -> Labels | Targets:
-        return self._idle_engine.schema.labels
+        return self._finished_engine.schema.labels
 
     @property
     def _arena(self) -> Arena:
-        return self._idle_engine.arena
+        return self._finished_engine.arena
 
     def __len__(self) -> int:
         return int(self.n_estimators)

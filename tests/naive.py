@@ -397,8 +397,8 @@ class NaiveForest(GrowingForest):
             if late:
                 log_votes = [[*vote, *[LEAST_LOG_P] * n_new] for vote in late.votes[1]]
                 self._learn_plain_share(tree_votes, late.votes[2], label, w)
-            evidence = slowed(w, delay)
-            self._learn_vote(tree_votes, log_votes, label, evidence, restarted)
+            slowed_weight = slowed(w, delay)
+            self._learn_vote(tree_votes, log_votes, label, slowed_weight, restarted)
             self.linear_models.learn(row, label, w, len(self.labels))
             for column in forgotten:
                 self.linear_models.forget_feature(column)
@@ -461,7 +461,7 @@ class NaiveForest(GrowingForest):
         q = self.plain_share * ratio / (self.plain_share * ratio + 1 - self.plain_share)
         self.plain_share = PLAIN_SWITCHING / 2 + (1 - PLAIN_SWITCHING) * q
 
-    def _learn_vote(self, tree_votes, others, label, evidence, restarted):
+    def _learn_vote(self, tree_votes, others, label, slowed_weight, restarted):
         """Move the weights along the gradient of the log-probability of the label.
 
         Those of trees that have restarted since they predicted stay as they are.
@@ -476,11 +476,11 @@ class NaiveForest(GrowingForest):
         mean, slowed = math.fsum(gradients) / len(tree_votes), min(1, FEW_TREES / len(tree_votes))
         for t, g in enumerate(gradients):
             step = slowed * mean + math.sqrt(slowed) * (g - mean)
-            self.vote_weights[t] += VOTE_RATE * evidence * step * (not restarted[t])
+            self.vote_weights[t] += VOTE_RATE * slowed_weight * step * (not restarted[t])
         for expert, votes in zip(self.linear_models.linear_models, others, strict=True):
-            expert.vote_weight += LINEAR_RATE * evidence * gradient(votes)
+            expert.vote_weight += LINEAR_RATE * slowed_weight * gradient(votes)
         for c, p in enumerate(pooled):
-            self.biases[c] += BIAS_RATE * evidence * ((c == label) - p)
+            self.biases[c] += BIAS_RATE * slowed_weight * ((c == label) - p)
 
 
 # Mondrian trees drawn all at once

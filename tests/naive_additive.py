@@ -120,8 +120,8 @@ class LabelProfiles:
         for j in range(row.n_columns):
             found = self.bin_of(row, j)
             if found is None and j in row.numbers:  # the first value, or the first once more
-                for start in [start for start in self.counts if start[0] == j]:
-                    del self.counts[start]
+                for key in [key for key in self.counts if key[0] == j]:
+                    del self.counts[key]
                 self.edges[j], found = [], (j, 0)
             if found is not None:
                 self.counts[found][label] += added

@@ -218,12 +218,12 @@ class Pending:
             self._learn(FIT)
         if own == min(distances) or min(distances) > SIMILAR * own:
             nearest = expected
-        if self._moves_by(nearest.number - expected.number):
+        if self._is_to_move(nearest.number - expected.number):
             expected = nearest
         self._expect(expected)
         return expected if self.confidence >= CONFIDENT else None
 
-    def _moves_by(self, offset):
+    def _is_to_move(self, offset):
         if offset and offset == self.offset:
             self.n_offset += 1
         elif self.n_offset:

@@ -198,10 +198,10 @@ class Stack:
 
 def folded(values):
     """Fold the values of columns into 64 inputs, every other time with the opposite sign."""
-    knots = [0.0] * min(len(values), N_OWN)
+    inputs = [0.0] * min(len(values), N_OWN)
     for j, value in enumerate(values):
-        knots[j % N_OWN] += value if (j // N_OWN) % 2 == 0 else -value
-    return knots
+        inputs[j % N_OWN] += value if (j // N_OWN) % 2 == 0 else -value
+    return inputs
 
 
 class Trends:
@@ -259,8 +259,8 @@ class Trends:
     def forget_feature(self, column):
         """Restart with a feature whose outliers were dropped."""
         self.standards[column] = NumberStandard(SLOW)
-        for position in [position for position in self.profiles.means if position[0] == column]:
-            del self.profiles.means[position]
+        for key in [key for key in self.profiles.means if key[0] == column]:
+            del self.profiles.means[key]
 
 
 class Votes(NamedTuple):

@@ -35,7 +35,7 @@ _LOGGER = logging.getLogger("river_amf")
 
 @dataclass(frozen=True)
 class Plan:
-    """How to learn a sample that brings a new label, features, words or categories."""
+    """How to learn a sample with a new label, features, words or categories."""
 
     before: Learned
     after: Learned  # with all that is new, made beside the forest
@@ -152,8 +152,8 @@ class Engine(Guarded):
         if weight > 0.0 and (label is None or len(self.starts) > 1):
             n_learned = 0 if arena is None else int(arena.n_learned[0])
             warn_of_order(self.starts, label, n_learned, schema, parameters)
-        is_special = weight == 0.0 or self._has_chosen() or self.is_counting
-        if label is None or is_special or schema.encode(x) is None:
+        is_read = weight == 0.0 or self._has_chosen() or self.is_counting
+        if label is None or is_read or schema.encode(x) is None:
             learned = self.extensible(parameters) if weight > 0.0 or arena is None else self.learned
             reading = learned.schema.read(x, y, weight)
             if weight == 0.0:
@@ -176,7 +176,7 @@ class Engine(Guarded):
         return bool(self.sparsity.n_left or self.watched)
 
     def finish(self, status: int | None, x: Any, target: float, weight: float) -> None:
-        """Learn the encoded sample, given the answer of the kernel if it has been called."""
+        """Learn the encoded sample, given the status of the kernel if it has been called."""
         status = self._run(target, weight, status)
         if status in (DONE, RELEASED, LOST):
             self.schema.use()
@@ -191,7 +191,7 @@ class Engine(Guarded):
             self.check_lost()
 
     def _run(self, target: float, weight: float, status: int | None = None) -> int:
-        """Learn the encoded sample in the trees that have not; return the kernel's last answer."""
+        """Learn the encoded sample in the trees that have not; return the kernel's last status."""
         # Only nodes, boxes and rows may be short, on which these addresses do not depend.
         while status is None or status < 0:
             if status is not None and status <= RESTARTED:
@@ -220,7 +220,7 @@ class Engine(Guarded):
             warn_of_lost(self.schema.warned)
 
     def resume(self, n_learned: int = 0) -> None:
-        """Learn the encoded sample, which brings nothing new, if that has begun."""
+        """Learn the encoded sample, which has nothing new, if that has begun."""
         handle = self.arena.handle[0]
         if handle["next_tree"] != NONE:
             self._run(float(handle["target"]), float(handle["weight"]))

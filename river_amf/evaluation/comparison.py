@@ -13,7 +13,7 @@ from tqdm import tqdm
 from river_amf._version import __version__
 from river_amf.evaluation.loading import read_source
 from river_amf.evaluation.metrics import Metric, make_metrics, smaller_is_better
-from river_amf.evaluation.models import FORESTS, TASKS, Model, by_name, models_of_task
+from river_amf.evaluation.models import FORESTS, TASKS, Model, by_name, task_of_models
 from river_amf.evaluation.prequential import round_interval, schedule_of, warm_up_model
 from river_amf.evaluation.recording import Run
 from river_amf.evaluation.streams import Stream, Wait, read_pairs
@@ -147,7 +147,7 @@ def compare(
     integer(1, optional=True)("limit", limit)
     flag("progress", progress)
     named = {} if models is None else by_name(models)
-    stream = read_source(dataset, limit, task, models_of_task(named.values()), target)
+    stream = read_source(dataset, limit, task, task_of_models(named.values()), target)
     chosen = TASKS[stream.task]
     usual = () if named else FORESTS if record else chosen.usual
     named |= {name: name for name in (*usual, *chosen.naive_baselines) if name not in named}

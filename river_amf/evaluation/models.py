@@ -34,7 +34,7 @@ class ModelsOfTask:
 
     def maker(self, name: str, model: Any, stream: streams.Stream, seed: int | None) -> Maker:
         """Return a function that makes a model, with a seed if that is not None."""
-        other = models_of_task([model])
+        other = task_of_models([model])
         if other not in (self, None):
             raise EvaluationError(self._refusal(name, other, stream))
         if isinstance(model, str):
@@ -105,7 +105,7 @@ _REGRESSORS = ModelsOfTask(
 TASKS = {models.task: models for models in (_CLASSIFIERS, _REGRESSORS)}
 
 
-def models_of_task(models: Iterable[Any]) -> ModelsOfTask | None:
+def task_of_models(models: Iterable[Any]) -> ModelsOfTask | None:
     """Return the task of the first model or class; names have none."""
     for model in models:
         is_kind: Any = issubclass if isinstance(model, type) else isinstance

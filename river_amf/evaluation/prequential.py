@@ -71,7 +71,7 @@ def schedule_of(
     """Return when labels are learned, or raise EvaluationError."""
     # As in river, a label comes before the first sample that is `delay` samples or so much time
     # later, and not before the next one. It is learned when a batch begins.
-    clocks = list[tuple[Sequence[int], int]]()  # of each sample, and the length of a wait
+    clocks = list[tuple[Sequence[int], int]]()  # position of each sample, length of a wait
     for name, wait in {"delay": delay, "batch": batch}.items():
         if isinstance(wait, dt.timedelta):
             wait = f"{wait // dt.timedelta(microseconds=1)}us"

@@ -237,7 +237,11 @@ def _by_permutations(
     forest: Any, x: Mapping[Any, Any], label: Hashable | None, background: Sequence[Any]
 ) -> pd.Series:
     """Return the means of what features change, put into each row in random order."""
-    index, reader, labels = _index_of(forest, label), forest._idle_engine.reader(), forest._labels
+    index, reader, labels = (
+        _index_of(forest, label),
+        forest._finished_engine.reader(),
+        forest._labels,
+    )
     answer = reader.predict_any(x)
     if reader.learned.arena is None:
         return _series(forest, [], np.zeros(2), ends_with_rest=False)

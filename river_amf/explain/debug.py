@@ -48,7 +48,7 @@ def explain(forest: Ensemble, x: dict[Any, Any], tree: int | None) -> str:
 
 def tables_of(forest: Ensemble, x: dict[Any, Any], tree: int | None) -> Tables:
     """Return the tables that explain a prediction; none before the first sample."""
-    outputs = forest._idle_engine.expert_outputs(x, has_parts=True)
+    outputs = forest._finished_engine.expert_outputs(x, has_parts=True)
     if outputs is None:
         return {}
     arena, n_trees = forest._arena, forest.n_estimators
@@ -56,7 +56,7 @@ def tables_of(forest: Ensemble, x: dict[Any, Any], tree: int | None) -> Tables:
     depths = [steps["mass"] @ steps["depth"] if len(steps) else math.nan for steps in walks]
     per_tree = pd.DataFrame({"depth": depths}, [f"tree {t}" for t in range(n_trees)])
     if forest._task == REGRESSION:
-        [ends] = forest._idle_engine.reader().quantiles(x, [_LEVEL])
+        [ends] = forest._finished_engine.reader().quantiles(x, [_LEVEL])
         tables = _of_target(forest, outputs, per_tree, (min(ends), max(ends)))
     else:
         tables = _of_labels(forest, outputs, per_tree)

@@ -147,8 +147,8 @@ def _of_words(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Inpu
 
 
 def _of_trends(forest: Ensemble, outputs: ExpertOutputs | None) -> Iterator[_Input]:
-    # With a sample, all random Fourier features are one input. Features that share a slot enter it
-    # with either sign.
+    # With a sample, all random Fourier features are one input. Features that share an input
+    # enter it with either sign.
     arena, features = forest._arena, forest._features
     if not len(arena.trends):
         return

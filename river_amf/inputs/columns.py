@@ -1,7 +1,7 @@
 """Blocks by columns: find the rows that are read one by one, and encode the ordinary ones.
 
 A row is *special* if it has a new feature or label, or a value, label or target that is not
-plainly right. Ordinary rows bring new categories at most.
+plainly right. Of ordinary rows, at most categories are new.
 """
 
 import math
@@ -58,9 +58,9 @@ def _is_plain(schema: Schema, name: Hashable, value: Any) -> bool:
     return not mismatches and (not is_new or type(value) in (str, bytes))
 
 
-def _by_value(column: Column, are_so: Sequence[bool]) -> Mask:
+def _by_value(column: Column, by_value: Sequence[bool]) -> Mask:
     """Return a property of distinct values for each row."""
-    mask: Mask = np.array(are_so, bool)[column.codes]
+    mask: Mask = np.array(by_value, bool)[column.codes]
     return mask
 
 

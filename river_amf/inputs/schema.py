@@ -147,7 +147,7 @@ class Schema:
 
     @property
     def n_indices(self) -> int:
-        """The number of indices of words in use, 0 if there are no words."""
+        """The number of words and 1 for the constant, 0 if there are no words."""
         return 0 if self.words is None else 1 + len(self.words)
 
     @property

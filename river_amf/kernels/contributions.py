@@ -43,7 +43,7 @@ from river_amf.state import layout
 from river_amf.state.layout import LEAF, LOCATION, MEAN, MOST_TERMS, MOST_TREND_FEATURES, N_TRENDS
 
 # The rows behind those of voters: of the prediction of a regressor; profiles, by label; and of each
-# stack the voters, in place of a baseline, and the base, in the next place.
+# stack the voters, as part 0, and the base, as part 1.
 OF_FOREST, PROFILES, STACKS = 0, 1, 2
 N_MORE = 5
 
@@ -106,20 +106,20 @@ def add_linear_models(forest: Forest, sample: int, output: int, parts: Array) ->
     n_trees, n_voters, settings = len(forest.trees), len(forest.votes), forest.settings
     n_features, n_labels = settings["n_features"], settings["n_labels"]
     if len(forest.linear_models) > 0:
-        standardized, units_in, inputs, _ = inputs_of(output, forest)
+        standardized, perceptron_inputs, inputs, _ = inputs_of(output, forest)
         z, scale = standardized[0], additive_models.COSINE_SCALE
         units = np.zeros((2, layout.N_UNITS))
         arguments, cosines = inputs[additive_models.RAW], inputs[additive_models.COSINES]
-        perceptron.take_arguments(forest, units_in, units[0])
+        perceptron.take_arguments(forest, perceptron_inputs, units[0])
         take_arguments(forest, 0, scale, z, 0, n_features, arguments)
         for part in range(1 + n_features):
             j = part - 1
             share_cosines(forest, 0, scale, z, j, arguments, cosines)
-            additive_models.take_inputs(forest, standardized, j, part, units_in, inputs)
+            additive_models.take_inputs(forest, standardized, j, part, perceptron_inputs, inputs)
             for c in range(n_labels if j >= 0 else 0):
                 profile = inputs[layout.N_COMMON + c, j % MOST_TERMS]
                 parts[n_voters + PROFILES, part, c] = profile
-            perceptron.take_arguments(forest, units_in, units[1])
+            perceptron.take_arguments(forest, perceptron_inputs, units[1])
             perceptron.share_units(forest, units[0], units[1], parts[n_trees, part])
             for k in range(layout.N_ADDITIVE):
                 vote = parts[n_trees + 1 + k, part]
@@ -129,12 +129,12 @@ def add_linear_models(forest: Forest, sample: int, output: int, parts: Array) ->
     if settings["has_sparse_expert"]:
         words, word_parts = sparse_model.words_of(sample, n_features, True), parts[n_voters - 2]
         sparse_model.predict_sparse(forest, words[:0], word_parts[0])
-        n_shown = 1 + n_features
+        next_part = 1 + n_features
         for i in range(len(words)):
             part = forest.words[int(words[i, 0])]["column"]
             if part <= 0:
-                part = n_shown
-                n_shown += 1
+                part = next_part
+                next_part += 1
             sparse_model.predict_sparse(forest, words[i : i + 1], word_parts[part])
             subtract_baseline(word_parts, part, n_labels)
 

@@ -87,7 +87,7 @@ def sample_at(forest: Forest, address: int, output: int) -> Sample:
 
 @quick_kernel
 def learn_sample(forest: Forest, address: int, target: float, weight: float, output: int) -> int:
-    """Learn a sample in every tree; return one of `status`, such as which capacity is used up."""
+    """Learn a sample in every tree; return a status, such as which capacity is used up."""
     # `target` is the index of the label, or a number. `address` is that of an `EncodedSample`: of
     # (3, n_features) values, which are the encoded row, a buffer for it without outliers and one
     # for a tree's coding of it, and then of its words. `output` is that of predict_sample. Where
@@ -105,8 +105,8 @@ def learn_sample(forest: Forest, address: int, target: float, weight: float, out
         if n_ready < 0:
             return n_ready
         has_votes = begin(forest, sample, address, target, weight, output)
-    answer = learn_in_trees(forest, sample, address, has_votes)
-    return end(forest, sample, address, target, has_votes) if answer == DONE else answer
+    status = learn_in_trees(forest, sample, address, has_votes)
+    return end(forest, sample, address, target, has_votes) if status == DONE else status
 
 
 @view
@@ -139,13 +139,13 @@ def learn_in_trees(forest: Forest, sample: Sample, address: int, has_votes: bool
         handle["next_tree"] = t
         seen, vote = steps.seen_by(forest, t, x, coded), votes[t, 0]
         steps.take_tree_vote(forest, t, seen, votes, 0, takes_votes, context)
-        answer = steps.learn_in_tree(
+        status = steps.learn_in_tree(
             forest, t, seen, vote, targets, intensities, handle["weight"], context, row
         )
-        if answer <= RESTARTED:
+        if status <= RESTARTED:
             handle["next_tree"] = t + 1
-        if answer != ENOUGH_CAPACITY:
-            return answer
+        if status != ENOUGH_CAPACITY:
+            return status
     handle["next_tree"] = NONE
     return DONE
 
@@ -183,7 +183,7 @@ def take_pending(forest: Forest, sample: int, weight: float) -> None:
 def predict_sample(forest: Forest, address: int, output: int) -> int:
     """Write the forest's prediction to the start of `output`; return DONE, or what is wrong."""
     # `address` is as in learn_sample, `output` that of a `state.arena.PredictionBuffer`. A
-    # prediction is the probabilities of the labels seen so far, or an answer (`layout.ANSWER`).
+    # prediction is the probabilities of the labels seen so far, or an status (`layout.ANSWER`).
     settings, context, votes = forest.settings, forest.context, forest.votes
     values, x, coded = rows_of_sample(address, settings["n_features"])
     proba, made_at, seen = output_of(output, forest)

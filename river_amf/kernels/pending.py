@@ -223,6 +223,7 @@ def begin_context(forest: Forest, slot: int, context: Array) -> None:
 
 @hot
 def update_confidence(counters: Record, evidence: int, delay: int) -> None:
+    """Update the confidence in the expected delay, and set the delay, unless that is NONE."""
     counters["confidence"] = min(max(counters["confidence"] + evidence, 0), MOST_CONFIDENCE)
     if delay != NONE:  # then the next label is that of the next prediction
         # Within a batch of labels, it stays where the first of them was.
@@ -253,8 +254,9 @@ def find_late(forest: Forest, key: Word, values: Array) -> int:
 @helper
 def find_equal(forest: Forest, expected: int, key: Word) -> tuple[int, int, int]:
     """Return which prediction of an equal row is that of a label, the evidence, and a new delay."""
-    # A delay of NONE stays. It is the expected row if that is equal, even if taken; or the nearest
-    # that waits if there is confidence, or the oldest, and one of all equal rows is expected next.
+    # With a delay of NONE, the present one stays. Found is the expected prediction if its row is
+    # equal, even if taken; else the nearest that waits, if there is confidence; else the oldest,
+    # and then one of all equal rows is expected next.
     counters, keys = forest.counters, forest.pending_keys
     if 0 <= expected < counters["n_pending"] and keys[slot_of(forest, expected)] == key:
         return expected, FIT, expected
@@ -289,7 +291,7 @@ def equal_at(forest: Forest, key: Word, number: int) -> int:
 @helper
 def find_similar(forest: Forest, expected: int, values: Array) -> tuple[int, int, int]:
     """Do the same for a label without an equal row."""
-    # It is the expected one, if most labels lately fit there better than elsewhere.
+    # It is the expected one, if most labels lately fit such predictions better than others.
     counters, last = forest.counters, forest.counters["n_pending"] - 1
     if counters["n_missed"] <= PATIENCE or forest.settings["n_words"] > 0:
         return NONE, NO_EVIDENCE, NONE
@@ -306,12 +308,12 @@ def find_similar(forest: Forest, expected: int, values: Array) -> tuple[int, int
     evidence = FIT if own == least else NO_EVIDENCE
     if least > SIMILAR * own or own == least:
         nearest = expected
-    delay = nearest if moves_by(forest, nearest - expected) else expected
+    delay = nearest if is_to_move(forest, nearest - expected) else expected
     return delay if counters["confidence"] + evidence >= CONFIDENT else NONE, evidence, delay
 
 
 @hot
-def moves_by(forest: Forest, offset: int) -> bool:
+def is_to_move(forest: Forest, offset: int) -> bool:
     """Note the offset of the nearest row from the expected one; return whether to move there."""
     counters = forest.counters
     if offset != 0 and offset == counters["offset"]:

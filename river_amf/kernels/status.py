@@ -6,7 +6,7 @@ INFINITE = 2  # the sample has an infinite value, and nothing has been changed
 TOO_HEAVY = 3  # with this sample, the sum of the weights would be too large; nothing has changed
 LOST = 4  # done, and none of the last labels had a prediction
 
-# Which capacity of a tree or of the store is used up.
+# Which capacity is used up: of the store, of a tree, or of the ring of predictions.
 ENOUGH_CAPACITY = 0
 STORE_FULL = -1
 NODES_FULL = -2

@@ -117,7 +117,7 @@ def learn_in_tree(
     row: int,
 ) -> int:
     """Learn a sample in a tree, given its vote; return ENOUGH_CAPACITY or what is used up."""
-    # If the tree restarts, the sample is learned, and the answer is RESTARTED - t.
+    # If the tree restarts, the sample is learned, and the status is RESTARTED - t.
     missing, n_restarts = tree_lacks(forest, t, 1), forest.trees[t]["n_restarts"]
     if missing != ENOUGH_CAPACITY:
         return missing

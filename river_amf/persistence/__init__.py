@@ -23,7 +23,7 @@ from river_amf.state.layout import Array
 __all__ = ["FileError", "PathLike", "load", "save"]
 
 PathLike = str | os.PathLike[str]
-_Place = PathLike | IO[bytes]
+_File = PathLike | IO[bytes]
 
 _MODULES = "classifier", "regressor", "dummy"  # with the classes that files may hold
 _KINDS: dict[str, type[Saved]] = {}
@@ -48,7 +48,7 @@ class Saved:
     def _from_file(cls, header: Header, arrays: dict[str, Array]) -> Self:
         """Return the model that `_to_file` turned into these, or raise any error."""
 
-    def save(self, path: _Place) -> None:
+    def save(self, path: _File) -> None:
         """Save the model to a file, as `river_amf.save` does.
 
         >>> import io, river_amf
@@ -57,7 +57,7 @@ class Saved:
         save(self, path)
 
     @classmethod
-    def load(cls, path: _Place) -> Self:
+    def load(cls, path: _File) -> Self:
         """Load a model of this class or a subclass as `river_amf.load` does; else raise FileError.
 
         >>> import io, river_amf
@@ -73,7 +73,7 @@ class Saved:
         return model
 
 
-def save(model: Any, path: _Place) -> None:
+def save(model: Any, path: _File) -> None:
     """Save a model, a forest of this package, to a file.
 
     `path` is that of the file (suggested extension `.amf`), or a file open for writing in binary
@@ -94,7 +94,7 @@ def save(model: Any, path: _Place) -> None:
     save_with_notes(model, path, {})
 
 
-def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
+def save_with_notes(model: Any, path: _File, notes: dict[str, Any]) -> None:
     """Save a model as `save` does, with an object of JSON beside it."""
     kind = getattr(type(model), "_file_kind", "")
     if _KINDS.get(kind) is not type(model):
@@ -118,7 +118,7 @@ def save_with_notes(model: Any, path: _Place, notes: dict[str, Any]) -> None:
             raise OSError(f"{files.name_of(path)} took only a part of what was written to it")
 
 
-def load(path: _Place) -> Any:
+def load(path: _File) -> Any:
     """Load a model of any class from a file, which predicts and learns exactly like the saved one.
 
     No code from the file is run, and every index in it is checked. A file open for reading in
@@ -134,7 +134,7 @@ def load(path: _Place) -> Any:
     return load_with_header(path)[0]
 
 
-def load_with_header(path: _Place) -> tuple[Any, Header]:
+def load_with_header(path: _File) -> tuple[Any, Header]:
     """Load a model as `load` does; return it and the rest of `header.json`."""
     name = files.name_of(path)
     if isinstance(path, str | os.PathLike):

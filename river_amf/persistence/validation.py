@@ -112,7 +112,7 @@ def _check_pending(pending: Array, counters: Any, settings: Any, is_classifier: 
     require(counters["n_waiting"] == (pending["is_taken"] == 0).sum(), "number of predictions")
     names = "n_since", "expected_delay", "n_missed", "n_lost"
     numbers = np.array([counters[name] for name in names])
-    require(_all_between(numbers, 0, 2**62), "numbers of predictions")
+    require(_all_between(numbers, 0, 2**62), "counters of predictions")
     require(0.0 <= counters["plain_share"] < 1.0, "share of plain trees")
 
 

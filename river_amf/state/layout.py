@@ -51,7 +51,7 @@ SETTINGS = _record(
     ("scores_trees", "i8"),  # whether the predictions of single trees are compared with y
     ("has_categories", "i8"),
     ("n_codes", "i8"),  # all codes of categories so far are below it
-    ("n_words", "i8"),  # indices of words in use, that of the constant 1 included; 0: no words
+    ("n_words", "i8"),  # indices of words, that of the constant 1 included; 0: no words
     ("max_split_words", "i8"),  # most features if there are words
     ("has_sparse_expert", "i8"),  # whether the learned vote has a linear model of the words
     ("max_delayed_labels", "i8"),  # 0 if delayed labels make no difference
@@ -64,7 +64,7 @@ PENDING_COUNTERS = [
     ("first_pending", "i8"),  # slot of the oldest one
     ("n_pending", "i8"),  # predictions in the ring
     ("n_waiting", "i8"),  # predictions in the ring that wait for their labels
-    ("n_since", "i8"),  # predictions made since that of the last label as expected
+    ("n_since", "i8"),  # predictions made since that of the last label that came as expected
     ("expected_delay", "i8"),  # the same number when that label came
     ("confidence", "i8"),  # in the expected delay
     ("offset", "i8"),  # from the expected delay, at which many of the nearest rows are
@@ -159,7 +159,7 @@ FEATURE = _record(
     ("relevance", "f8"),
 )
 
-# One record per word. Slot 0 is for the constant 1.
+# One record per word. Index 0 is for the constant 1.
 WORD = _record(
     ("uses", "i8"),  # samples with the word, halved whenever words are forgotten
     ("column", "i8"),  # 1 + the column that trees see it in; 0 for none, or CHOSEN
@@ -265,7 +265,7 @@ MOST_TERMS = 32  # for the features in an additive expert; if there are more, th
 N_WAVES = 200  # random Fourier features of a trend
 N_TRENDS = 2
 N_TERM_ROWS = 6  # rows of inputs of trends, and of scratch space
-MOST_TREND_FEATURES = 64  # for the features in a trend; if there are more, they share inputs
+MOST_TREND_FEATURES = 64  # with inputs of their own in a trend; if there are more, they share
 N_RECENT_ERRORS = 2  # means of recent errors that may be voters
 N_STACKED = 10  # voters of the largest stack
 

@@ -162,7 +162,7 @@ EDITS = {
         (put("pending", "is_taken", 0, 2), "predictions"),
         (put("counters", "first_pending", 0, 1), "predictions"),
         (put("counters", "n_waiting", 0, 2), "number of predictions"),
-        (put("counters", "n_since", 0, -1), "numbers of predictions"),
+        (put("counters", "n_since", 0, -1), "counters of predictions"),
         (put("counters", "plain_share", 0, 1.0), "share of plain trees"),
         (lambda p, a: a.update(pending_votes=a["pending_votes"][:, 1:]), "shape of pending_votes"),
     ],

@@ -66,13 +66,18 @@ def n_cosines_of(forest: Forest, k: int) -> int:
 
 @helper
 def take_inputs(
-    forest: Forest, standardized: Array, start: int, end: int, units_in: Array, inputs: Array
+    forest: Forest,
+    standardized: Array,
+    start: int,
+    end: int,
+    perceptron_inputs: Array,
+    inputs: Array,
 ) -> None:
-    """Write the inputs of some features, all others 0: those of all labels, and profiles."""
+    """Write the inputs of some features, all others 0: common ones, and profiles."""
     # Features from the 33rd on are added to the first ones, which bounds the time.
     z, fast, bins = standardized[SLOW_ROW], standardized[FAST_ROW], standardized[BINS]
-    for i in range(len(units_in)):
-        units_in[i] = 0.0
+    for i in range(len(perceptron_inputs)):
+        perceptron_inputs[i] = 0.0
     settings, n_terms = forest.settings, n_terms_of(forest)
     n_labels, newest = settings["n_labels"], forest.counters["newest_profile"]
     overall = forest.label_shares
@@ -104,8 +109,8 @@ def take_inputs(
         for k in range(N_ADDITIVE):
             inputs[k, start_of_term(n_cosines_of(forest, k), q)] += z[j]
         if n_components == 0:
-            units_in[input_at(numbers[0])] += z[j]
-            units_in[input_at(numbers[1])] += fast[j]
+            perceptron_inputs[input_at(numbers[0])] += z[j]
+            perceptron_inputs[input_at(numbers[1])] += fast[j]
         b = int(bins[j])
         if not 0 <= b < len(counts):  # unknown
             continue
@@ -117,7 +122,7 @@ def take_inputs(
             profile = log_odds(share) - overall[1, c]
             inputs[N_COMMON + c, q] += profile
             if c < n_components:
-                units_in[input_at(numbers[c])] += profile
+                perceptron_inputs[input_at(numbers[c])] += profile
 
 
 @hot

@@ -133,7 +133,7 @@ def learn_vote(
         learn_plain_share(forest, votes, i, label, weight)
     proba = forest.pooled
     pool_votes(forest, votes, i, context, proba)
-    evidence = slowed(weight, context)
+    slowed_weight = slowed(weight, context)
     # v_t += rate (s^2 mean + s (gradient_t - mean))
     s, total = math.sqrt(min(1.0, FEW_TREES / n_trees)), 0.0
     for t in range(n_trees):
@@ -142,20 +142,22 @@ def learn_vote(
         gradient = votes[t, i, label]
         for c in range(n_labels):
             gradient -= proba[c] * votes[t, i, c]
-        forest.trees[t]["vote_weight"] += VOTE_RATE * evidence * s * gradient
+        forest.trees[t]["vote_weight"] += VOTE_RATE * slowed_weight * s * gradient
         total += gradient
     for t in range(n_trees):
         if not context[HAS_RESTARTED + t] > 0.0:
-            forest.trees[t]["vote_weight"] += VOTE_RATE * evidence * (s * s - s) * total / n_trees
+            forest.trees[t]["vote_weight"] += (
+                VOTE_RATE * slowed_weight * (s * s - s) * total / n_trees
+            )
     for v in range(len(forest.linear_models)):
         gradient = gradient_of(votes[n_trees + v, i], proba, label, n_labels)
-        forest.linear_models[v]["vote_weight"] += LINEAR_RATE * evidence * gradient
+        forest.linear_models[v]["vote_weight"] += LINEAR_RATE * slowed_weight * gradient
     if forest.settings["has_sparse_expert"]:
         gradient = gradient_of(votes[len(votes) - 2, i], proba, label, n_labels)
-        forest.counters["sparse_weight"] += WORDS_RATE * evidence * gradient
+        forest.counters["sparse_weight"] += WORDS_RATE * slowed_weight * gradient
     for c in range(n_labels):
-        forest.bias[c] -= BIAS_RATE * evidence * proba[c]
-    forest.bias[label] += BIAS_RATE * evidence
+        forest.bias[c] -= BIAS_RATE * slowed_weight * proba[c]
+    forest.bias[label] += BIAS_RATE * slowed_weight
 
 
 @hot

@@ -19,12 +19,12 @@ LARGEST_SPREAD = 1e110  # of deviations whose products can be summed
 def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> None:
     """Weight each intensity by relative relevance (mean 1), then update relevance by a sample."""
     counters = forest.counters
-    evidence = intensity.capped_weight(weight) * counters["newest_weight"]
-    weigh_for(forest, 0, x, forest.features, forest.moments, forest.buckets, target, evidence)
+    newest_weight = intensity.capped_weight(weight) * counters["newest_weight"]
+    weigh_for(forest, 0, x, forest.features, forest.moments, forest.buckets, target, newest_weight)
     if len(forest.residual_features) > 0:  # half of the trees learn residuals
         features, moments = forest.residual_features, forest.residual_moments
         residual = forest.tree_targets[1]
-        weigh_for(forest, 1, x, features, moments, forest.residual_buckets, residual, evidence)
+        weigh_for(forest, 1, x, features, moments, forest.residual_buckets, residual, newest_weight)
     counters["newest_weight"] /= 1.0 - 1.0 / intensity.RELEVANCE_MEMORY
     newest = counters["newest_weight"]
     if newest > intensity.LARGEST_NEWEST:

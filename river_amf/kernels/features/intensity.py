@@ -183,7 +183,7 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
     n_features, n_classes, label = settings["n_features"], settings["n_classes"], int(target)
     scale = relevance_scale(forest, forest.features, RELEVANCE_FLOOR)
     newest = counters["newest_weight"]
-    evidence = capped_weight(weight) * newest
+    newest_weight = capped_weight(weight) * newest
     for j in range(n_features):
         feature = forest.features[j]
         low, high = forest.ranges[0, j], forest.ranges[1, j]
@@ -192,14 +192,14 @@ def weigh_features(forest: Forest, x: Array, target: float, weight: float) -> No
         if math.isnan(value) or not (forest.is_categorical[j] or low <= value <= high):
             continue
         moments = forest.moments[j]
-        moments[label, 0] += evidence
+        moments[label, 0] += newest_weight
         if forest.is_categorical[j]:
             k = int(value) % N_BUCKETS
         else:
             position = (value - low) * base * N_BINS  # infinite if the width exceeds float64
             k = int(position) if position < N_BINS else N_BINS - 1
         bucket = forest.buckets[j, k]
-        tau = count_bucket(feature, moments, bucket, n_classes, label, evidence)
+        tau = count_bucket(feature, moments, bucket, n_classes, label, newest_weight)
         feature["relevance"] = min(tau, 1.0)
     counters["newest_weight"] = newest / (1.0 - 1.0 / RELEVANCE_MEMORY)
     if counters["newest_weight"] > LARGEST_NEWEST:

@@ -127,7 +127,7 @@ FAST_ERROR_DECAY, SLOW_ERROR_DECAY = 0.3, 0.8  # of errors that correct the tree
 @helper
 def pool_votes(forest: Forest, votes: Array, i: int, context: Array, answer: Array) -> None:
     """Write the forest's answer: its prediction, the scale of its error, and two quantiles."""
-    # On entry, the entry of the lower one has the level between them, or 0 for none.
+    # When called, answer[LOWER] is the level between the quantiles, or 0 for none.
     level = answer[LOWER]
     recent = recent_values(forest, context[layout.LATENESS])
     location = with_last(forest, combined(forest, votes, i, recent, answer), recent)
@@ -297,10 +297,10 @@ def learn_vote(
     own_scale = scale_of(forest, votes, i, location)
     if not is_late:
         scale = own_scale * widening(forest, context)
-    evidence = slowed(weight, context)
+    slowed_weight = slowed(weight, context)
     if stack["n_learned"] > FEW_TARGETS:  # the first scales may be far too small
-        count_kinds(forest, target - location, own_scale, evidence, context)
-    count_error(forest.errors, target - location, scale, evidence)
+        count_kinds(forest, target - location, own_scale, slowed_weight, context)
+    count_error(forest.errors, target - location, scale, slowed_weight)
     base = mean_of_trees(forest, votes, i)
     count_size(stack, target, target - base, weight)
     error = winsorized(stack, target - base)

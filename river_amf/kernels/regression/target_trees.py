@@ -20,7 +20,7 @@ ERROR_DECAY = 0.999  # of the squared errors that sigma^2 is the mean of
 ENOUGH = 20.0  # weight of these errors; before that, sigma^2 is the variance of the targets
 LARGEST_ERROR = 5.0  # in units of sigma; larger ones count as that
 LARGEST_SQUARE = 9.0  # of an error, in units of sigma^2 (losses) or of the variance (gains)
-LEAST_SIGMA = 1e-12  # of sigma^2, relative to the variance of the targets
+LEAST_ERROR_VARIANCE = 1e-12  # of sigma^2, relative to the variance of the targets
 NO_VARIANCE = 1e-280  # of the targets; less counts as none, or sigma^2 could be subnormal
 
 # Densities and their quotients are far from the limits of float64 if sigma^2 is at least SMALL
@@ -188,5 +188,5 @@ def update_error_variance(
     total = forest.targets[t, root, SQUARES] / forest.nodes[t, root]["n_samples"]
     variance = total
     if state["error_weight"] > ENOUGH:
-        variance = max(state["error_squares"] / state["error_weight"], LEAST_SIGMA * total)
+        variance = max(state["error_squares"] / state["error_weight"], LEAST_ERROR_VARIANCE * total)
     state["variance"] = variance if total > NO_VARIANCE else 0.0

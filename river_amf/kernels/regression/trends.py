@@ -119,6 +119,7 @@ def take_terms(forest: Forest, x: Array, z: Array, start: int, end: int, terms: 
 
 @hot
 def n_own_of(forest: Forest) -> int:
+    """Return how many features have inputs of their own."""
     return min(forest.settings["n_features"], MOST_TREND_FEATURES)
 
 

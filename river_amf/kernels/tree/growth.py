@@ -116,9 +116,9 @@ def insert_parent(
     tree: Tree, index: int, split_time: float, undone: int, x: Array, row: int
 ) -> tuple[int, int, float]:
     """Insert a parent above a node, and a leaf with x as the node's sibling."""
-    # Returns the leaf, the parent, and the growth of log wbar for the ancestors, with rho of the
-    # node below: log((1-b) exp(rho) + b) (DESIGN.md: structural changes). In a full tree they take
-    # the places of the leaves whose split is undone.
+    # Returns the leaf, the parent, and the growth of log wbar for the ancestors, with the rho of
+    # the node below: log((1-b) exp(rho) + b) (DESIGN.md: structural changes). In a full tree they
+    # are the former leaves of the node whose split is undone.
     n_features = tree.settings["n_features"]
     if undone == NONE:
         parent = structure.add_node(tree, tree.nodes[index]["parent"])
