@@ -18,7 +18,7 @@ from river_amf.kernels.tree.random_numbers import LOW_WORD, MULTIPLIER, WORD
 from river_amf.state import layout
 
 CONFIDENT, MOST_CONFIDENCE = 8, 16
-# What a label tells about the expected delay, by which the confidence in it changes.
+# Evidence about the expected delay from a label, by which the confidence in it changes.
 FIT, MISFIT, REFUTED, NO_EVIDENCE = 2, -2, -MOST_CONFIDENCE, 0
 PATIENCE = 5  # labels without an equal row before a similar one is looked for
 EVERY = 16  # labels without an equal row from one search among all rows to the next
